@@ -1,0 +1,101 @@
+"""Settings: defaults, then the config file, then the environment, then flags.
+
+The file is TOML (`copydraft config show` prints its path); an environment variable is the key in
+capitals behind `COPYDRAFT_`, as in `COPYDRAFT_IDLE_UNLOAD_MINUTES=5`.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from copydraft import paths
+from copydraft.errors import BadRequest
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All settings, with their defaults. 0 means "chosen for this machine" where it says so."""
+
+    model: str = ""
+    """Name in the catalog or path of a .gguf; empty: the default for this machine."""
+    context: int = 0
+    """Context window in tokens; 0: 8192 on a CPU, 32768 on a card, never above the model's own."""
+    file_context: int = 0
+    """Tokens of the file shown around the region; 0: 1536 on a CPU, 12288 on a card."""
+    threads: int = 0
+    """CPU threads for decoding; 0: the physical cores."""
+    gpu_layers: int = -1
+    """Layers on the card; -1: all."""
+    max_draft: int = 63
+    """Most drafted tokens in one pass; 0 switches drafting off."""
+    strict: bool = False
+    """Decode near ties alone, so that drafting cannot change greedy text."""
+    idle_unload_minutes: float = 15.0
+    """The model leaves memory after so long without a request."""
+    idle_exit_minutes: float = 120.0
+    """The daemon exits after so long without a client."""
+    log_level: str = "info"
+    """debug, info, warning or error."""
+
+
+KEYS = tuple(field.name for field in msgspec.structs.fields(Config))
+
+
+def load(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    file: Path | None = None,
+) -> Config:
+    """The settings in force; `flags` whose value is None are taken as not given.
+
+    Raises:
+        BadRequest: the file is not TOML, a key is unknown, or a value has the wrong type.
+    """
+    path = file if file is not None else paths.config_file()
+    env = os.environ if environ is None else environ
+    values: dict[str, Any] = _read(path)
+    for key in KEYS:
+        if (text := env.get(f"COPYDRAFT_{key.upper()}")) is not None:
+            values[key] = text
+    values.update({key: value for key, value in (flags or {}).items() if value is not None})
+    try:
+        # strict=False reads "5" from the environment as the number that the field asks for.
+        return msgspec.convert(values, Config, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadRequest(
+            f"bad setting: {error}", f"settings are {', '.join(KEYS)}; the file is {path}"
+        ) from error
+
+
+def store(key: str, value: str | int | float | bool, *, file: Path | None = None) -> Path:
+    """Write one setting into the config file, other lines kept as they are; its path.
+
+    Raises:
+        BadRequest: the file that is there is not TOML.
+    """
+    path = file if file is not None else paths.config_file()
+    _read(path)
+    paths.make_dir(path.parent)
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    kept = [line for line in lines if line.split("=")[0].strip() != key]
+    # JSON's scalars are TOML's too.
+    kept.insert(0, f"{key} = {msgspec.json.encode(value).decode()}")
+    partial = path.with_suffix(".partial")
+    partial.write_text("\n".join(kept) + "\n", "utf-8")
+    partial.replace(path)
+    return path
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadRequest(f"cannot read {path}: {error}", "mend or remove the file") from error

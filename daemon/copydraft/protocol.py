@@ -1,0 +1,269 @@
+"""Everything that crosses the socket: requests in, events out. Imports nothing of ours but errors.
+
+Requests are JSON bodies; answers of any length are server-sent events, each one `Event` as JSON
+with its kind under "type". Line numbers are 0-based with the end exclusive here; people see them
+1-based with both ends included (the CLI converts). Offsets into text count Unicode code points.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from copydraft.errors import CopydraftError, from_wire
+
+PROTOCOL_VERSION = 1
+"""Raised whenever an old client and a new daemon (or the reverse) could misunderstand each other."""
+
+VERSION_HEADER = "Copydraft-Protocol"
+
+Kind = Literal["edit", "explain", "complete", "chat"]
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True):
+    """Wire messages are immutable, named, and strict about types."""
+
+
+# --- requests -------------------------------------------------------------------------------
+
+
+class Sampling(_Message):
+    """How the next token is picked; temperature 0 is greedy and ignores the rest."""
+
+    temperature: float = 0.0
+    top_k: int = 40
+    top_p: float = 0.95
+    min_p: float = 0.05
+    seed: int = 0
+
+
+class Generation(_Message):
+    """What every request may choose about decoding."""
+
+    model: str = ""
+    """Name or path; empty: the model in the daemon's settings."""
+    max_tokens: int = 0
+    """Most tokens to write; 0: what the request's kind and the context allow."""
+    sampling: Sampling = Sampling()
+    draft: bool = True
+    strict: bool = False
+    margins: bool = False
+    """Report the margin between the two likeliest tokens at every token written."""
+    agent: str = ""
+    """Name of the calling agent, kept in the statistics."""
+
+
+class Region(_Message):
+    """Whole lines of a document."""
+
+    path: str
+    """Shown to the model and in spans; never opened by the daemon."""
+    text: str
+    """The whole document, byte order mark removed, line ends as they are."""
+    start: int
+    end: int
+    """Lines [start, end) of `text.splitlines(keepends=True)` by `\\n`, `\\r\\n` and `\\r` only."""
+
+
+class EditRequest(_Message):
+    region: Region
+    instruction: str
+    prediction: str = ""
+    """The region as the caller expects it to become: one more source of drafts."""
+    generation: Generation = Generation()
+
+
+class ExplainRequest(_Message):
+    region: Region
+    question: str = ""
+    generation: Generation = Generation()
+
+
+# --- events ---------------------------------------------------------------------------------
+
+
+class Span(_Message):
+    """Part [start, end) of a text, and where it was copied from; corpus "" is newly written."""
+
+    start: int
+    end: int
+    corpus: str = ""
+    path: str = ""
+
+
+class Queued(_Message, tag="queued"):
+    """Other requests run first; `ahead` counts them."""
+
+    ahead: int
+
+
+class Loading(_Message, tag="loading"):
+    """The daemon reads the model from disk; `share` runs from 0 to 1."""
+
+    model: str
+    share: float
+
+
+class Prefill(_Message, tag="prefill"):
+    """The model reads the prompt: `done` of `total` tokens, `reused` of them kept from before."""
+
+    done: int
+    total: int
+    reused: int
+
+
+class Notice(_Message, tag="notice"):
+    """Something the user should know; the request goes on."""
+
+    message: str
+
+
+class Delta(_Message, tag="delta"):
+    """More of the raw answer. Spans count from the start of this delta's text and cover it."""
+
+    text: str
+    spans: list[Span]
+    tokens: int
+    """Tokens written so far, these included."""
+
+
+class WidthTime(_Message):
+    """Passes of one width (tokens decoded together), and their time in all."""
+
+    width: int
+    passes: int
+    ms: float
+
+
+class RequestStats(_Message):
+    """What a request cost and what drafting brought. Rates are tokens per second, 0 if unknown."""
+
+    kind: Kind
+    agent: str
+    model: str
+    device: str
+    draft: bool
+    strict: bool
+    prompt_tokens: int
+    reused_tokens: int
+    """Prompt tokens found in the prefix cache."""
+    output_tokens: int
+    copied_tokens: int
+    """Output tokens that a draft had right."""
+    passes: int
+    """Decode passes after the prompt was read."""
+    drafted: dict[str, int]
+    """Drafted tokens by corpus."""
+    accepted: dict[str, int]
+    """Of these, the ones that verification accepted."""
+    draft_us: float
+    """Median time to propose one draft, in microseconds."""
+    verify: list[WidthTime]
+    first_token_ms: float
+    """From the request's start in the engine to the first token, prefill included."""
+    decode_ms: float
+    """From the first token to the last."""
+    tokens_per_s: float
+    tokens_per_s_copied: float
+    tokens_per_s_novel: float
+    stop_reason: str
+    """"end", "format" (the answer was complete), "stop" (a stop string), "length" or "context"."""
+    read_write_ratio: float
+    """Tokens read for every token written."""
+    redecoded: int
+    """Near ties decoded alone, in strict mode."""
+    smallest_margin: float
+    """Smallest margin between the two likeliest tokens; infinite where nothing was picked."""
+
+
+class EditResult(_Message, tag="edit"):
+    """The rewritten region, in the document's own line ends."""
+
+    text: str
+    """What stands in place of the region's lines."""
+    diff: str
+    """Unified diff of the document, three lines of context; empty: nothing to change."""
+    spans: list[Span]
+    """Where the parts of `text` came from; they cover it in order."""
+    stats: RequestStats
+    answer: str
+    """All that the model wrote, fence included."""
+    margins: list[float] = []
+
+
+class ExplainResult(_Message, tag="explain"):
+    text: str
+    """Markdown."""
+    spans: list[Span]
+    stats: RequestStats
+    margins: list[float] = []
+
+
+class Failed(_Message, tag="failed"):
+    """The request ended without a result. `partial` is what had been written by then."""
+
+    code: str
+    message: str
+    hint: str
+    partial: str = ""
+
+    @classmethod
+    def of(cls, error: CopydraftError, partial: str = "") -> Failed:
+        return cls(code=error.code, message=error.message, hint=error.hint, partial=partial)
+
+    def error(self) -> CopydraftError:
+        return from_wire(self.code, self.message, self.hint)
+
+
+Event = Queued | Loading | Prefill | Notice | Delta | EditResult | ExplainResult | Failed
+Result = EditResult | ExplainResult
+
+
+# --- status ---------------------------------------------------------------------------------
+
+
+class ModelStatus(_Message):
+    name: str
+    path: str
+    architecture: str
+    memory_kind: str
+    context: int
+    device: str
+    """The device really used, as llama.cpp names it."""
+    size_bytes: int
+    cost: dict[int, float]
+    """Measured cost of a pass by width, relative to width 1."""
+    pass_ms: float
+    """Time of a pass of width 1 when the cost was measured."""
+
+
+class Status(_Message):
+    version: str
+    protocol: int
+    pid: int
+    uptime_s: float
+    socket: str
+    model: ModelStatus | None
+    resident_bytes: int
+    """Resident memory of the daemon's process."""
+    active: int
+    """Requests being decoded."""
+    waiting: int
+    clients: int
+    requests: int
+    """Requests ended since the daemon started."""
+    tokens_per_s: float
+    """Of the last request."""
+    acceptance: float
+    """Accepted share of drafted tokens since the daemon started."""
+    idle_unload_s: float
+    idle_exit_s: float
+
+
+def encode(message: msgspec.Struct) -> bytes:
+    return msgspec.json.encode(message)
+
+
+def decode_event(data: bytes | str) -> Event:
+    return msgspec.json.decode(data, type=Event)

@@ -1,0 +1,57 @@
+"""Leaf types shared by engine, drafting, emission and prompts: tokens, documents, spans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+
+class Tokenizer(Protocol):
+    """Text to token ids and back, as the loaded model does it.
+
+    Token ids are plain ints; `piece` gives bytes, since one token may hold part of a character.
+    """
+
+    @property
+    def vocab_size(self) -> int: ...
+
+    @property
+    def end_tokens(self) -> frozenset[int]:
+        """End-of-generation tokens: the model's own word that it is done."""
+        ...
+
+    def encode(self, text: str, *, special: bool = False) -> list[int]:
+        """Tokens of `text`, no token added in front.
+
+        With `special`, the spelling of a control token (`<|im_end|>`) becomes that token;
+        without, it is ordinary text. Text of the user's is never encoded with `special`.
+        """
+        ...
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that `token` prints; empty for control tokens."""
+        ...
+
+
+class Document(NamedTuple):
+    """Text in reach, as the tokens that the model would print for it: a source of drafts.
+
+    `corpus` is where it comes from: "region", "prediction" (given by the request), "format"
+    (text that the answer's format forces), "session", "workspace" or "global".
+    """
+
+    corpus: str
+    path: str
+    field: str
+    tokens: Sequence[int]
+
+
+class Draft(NamedTuple):
+    """Tokens proposed to follow the text so far, and where they were copied from."""
+
+    tokens: Sequence[int]
+    corpus: str
+    path: str
+
+
+NO_DRAFT = Draft((), "", "")
