@@ -1,0 +1,70 @@
+"""What all tests share: a home of their own, and tiny models written once a session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures import tiny_models
+
+AnsweringModel = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home directory, XDG directories and an environment that hold nothing of the user's."""
+    home = tmp_path / "home"
+    for name in [name for name in os.environ if name.startswith("COPYDRAFT_")]:
+        monkeypatch.delenv(name)
+    for variable, place in {
+        "HOME": ".",
+        "XDG_CONFIG_HOME": ".config",
+        "XDG_DATA_HOME": ".local/share",
+        "XDG_STATE_HOME": ".local/state",
+        "XDG_CACHE_HOME": ".cache",
+        "XDG_RUNTIME_DIR": "run",
+    }.items():
+        (home / place).mkdir(parents=True, exist_ok=True)
+        monkeypatch.setenv(variable, str(home / place))
+    return home
+
+
+@pytest.fixture(scope="session")
+def tiny_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="session")
+def dense_model(tiny_dir: Path) -> Path:
+    return tiny_models.write_dense(tiny_dir / "dense.gguf")
+
+
+@pytest.fixture(scope="session")
+def sliding_window_model(tiny_dir: Path) -> Path:
+    return tiny_models.write_sliding_window(tiny_dir / "sliding-window.gguf")
+
+
+@pytest.fixture(scope="session")
+def hybrid_model(tiny_dir: Path) -> Path:
+    return tiny_models.write_hybrid(tiny_dir / "hybrid.gguf")
+
+
+@pytest.fixture(scope="session")
+def short_conv_model(tiny_dir: Path) -> Path:
+    return tiny_models.write_short_conv(tiny_dir / "short-conv.gguf")
+
+
+@pytest.fixture
+def answering_model(tmp_path: Path) -> AnsweringModel:
+    """Call it with the answer (and `after=`, the end of the prompt): the path of such a model."""
+    made: list[Path] = []
+
+    def make(answer: str, **options: str) -> Path:
+        path = tmp_path / f"answering-{len(made)}.gguf"
+        made.append(tiny_models.write_answering(path, answer, **options))
+        return path
+
+    return make
