@@ -1,0 +1,1 @@
+"""From text to what the model would print for it, and back: one module per answer format."""
