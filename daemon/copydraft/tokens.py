@@ -20,6 +20,15 @@ class Tokenizer(Protocol):
         """End-of-generation tokens: the model's own word that it is done."""
         ...
 
+    @property
+    def special_texts(self) -> frozenset[str]:
+        """Spellings that only `encode(..., special=True)` takes for one token, such as `<|im_end|>`.
+
+        These are the control and unknown tokens of the vocabulary; user-defined tokens are read
+        out of any text, as they are in the model's training.
+        """
+        ...
+
     def encode(self, text: str, *, special: bool = False) -> list[int]:
         """Tokens of `text`, no token added in front.
 
