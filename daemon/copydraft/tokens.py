@@ -22,7 +22,7 @@ class Tokenizer(Protocol):
 
     @property
     def special_texts(self) -> frozenset[str]:
-        """Spellings that only `encode(..., special=True)` takes for one token, such as `<|im_end|>`.
+        """Spellings that only `encode` with `special` takes for one token, such as `<|im_end|>`.
 
         These are the control and unknown tokens of the vocabulary; user-defined tokens are read
         out of any text, as they are in the model's training.
