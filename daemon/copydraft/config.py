@@ -10,7 +10,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -36,11 +36,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     strict: bool = False
     """Decode near ties alone, so that drafting cannot change greedy text."""
     idle_unload_minutes: float = 15.0
-    """The model leaves memory after so long without a request."""
+    """The model leaves memory after so long without a request; inf: never."""
     idle_exit_minutes: float = 120.0
-    """The daemon exits after so long without a client."""
-    log_level: str = "info"
-    """debug, info, warning or error."""
+    """The daemon exits after so long without a client; inf: never."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 
 KEYS = tuple(field.name for field in msgspec.structs.fields(Config))

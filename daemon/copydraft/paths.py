@@ -43,6 +43,11 @@ def log_file() -> Path:
     return state_dir() / "daemon.log"
 
 
+def error_output_file() -> Path:
+    """What the daemon and llama.cpp print on stderr when a client started the daemon."""
+    return state_dir() / "daemon.stderr.log"
+
+
 def runtime_dir() -> Path:
     """A directory that only this user can enter; it holds the socket and the lock.
 
@@ -87,7 +92,13 @@ def socket_path() -> Path:
 
 
 def lock_path() -> Path:
+    """Locked by the daemon while it lives."""
     return runtime_dir() / "daemon.lock"
+
+
+def start_lock_path() -> Path:
+    """Locked by a client while it starts or replaces the daemon."""
+    return runtime_dir() / "start.lock"
 
 
 def make_dir(path: Path) -> Path:

@@ -173,8 +173,8 @@ class RequestStats(_Message):
     """Tokens read for every token written."""
     redecoded: int
     """Near ties decoded alone, in strict mode."""
-    smallest_margin: float
-    """Smallest margin between the two likeliest tokens; infinite where nothing was picked."""
+    smallest_margin: float | None
+    """Smallest margin between the two likeliest tokens; None where nothing was picked."""
 
 
 class EditResult(_Message, tag="edit"):
@@ -251,14 +251,68 @@ class Status(_Message):
     """Requests being decoded."""
     waiting: int
     clients: int
+    """Connections that are open, the one that asked included."""
     requests: int
     """Requests ended since the daemon started."""
     tokens_per_s: float
     """Of the last request."""
     acceptance: float
     """Accepted share of drafted tokens since the daemon started."""
-    idle_unload_s: float
-    idle_exit_s: float
+    idle_unload_s: float | None
+    """The model leaves memory after so long without a request; None: never."""
+    idle_exit_s: float | None
+    """The daemon exits after so long without a client; None: never."""
+
+
+class Peer(_Message):
+    """What a client of any version may know of a daemon: these fields of `Status` never change."""
+
+    version: str
+    protocol: int
+    pid: int
+    active: int
+    waiting: int
+
+
+# --- statistics -----------------------------------------------------------------------------
+
+
+class Usage(_Message):
+    """Sums over requests. `name` is the kind, the model, or the day (ISO, local time) they share."""
+
+    name: str
+    requests: int
+    prompt_tokens: int
+    reused_tokens: int
+    output_tokens: int
+    copied_tokens: int
+    copied_share: float
+    """Copied of all output tokens; 0 if there are none."""
+    passes: int
+    drafted: dict[str, int]
+    """Drafted tokens by corpus."""
+    accepted: dict[str, int]
+    decode_ms: float
+    tokens_per_s: float
+    """All output tokens over all decoding time; 0 if there is none."""
+
+
+class StatsReport(_Message):
+    days: int | None
+    """Days that are covered, today included; None: all since the statistics were begun."""
+    total: Usage
+    by_kind: list[Usage]
+    by_model: list[Usage]
+    """The most used first, as in `by_kind`."""
+    by_day: list[Usage]
+    """The oldest first; days without a request are left out."""
+
+
+class Unloaded(_Message):
+    """Answer to `POST /v1/unload`."""
+
+    freed: bool
+    """False if no model was loaded."""
 
 
 def encode(message: msgspec.Struct) -> bytes:

@@ -1,0 +1,1 @@
+"""The daemon as its clients meet it: HTTP over a unix socket."""

@@ -1,0 +1,1 @@
+"""Requests in order: the queue, their sequences, their cancelling."""

@@ -1,0 +1,69 @@
+"""What the API needs of the scheduler, and what the scheduler needs of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from copydraft.protocol import EditRequest, Event, ExplainRequest, ModelStatus
+
+Emit = Callable[[Event], None]
+
+
+class ServingStatus(NamedTuple):
+    """The scheduler at one moment."""
+
+    model: ModelStatus | None
+    active: int
+    """Requests being decoded."""
+    waiting: int
+    requests: int
+    """Requests ended since the start."""
+    tokens_per_s: float
+    """Of the last request."""
+    acceptance: float
+    """Accepted share of drafted tokens since the start; 0 before the first."""
+    idle_since: float | None
+    """`time.monotonic()` when the last request ended (or of the start); None while busy."""
+
+
+class Ticket(Protocol):
+    """A request that was handed in."""
+
+    def cancel(self) -> None:
+        """End the request with Failed(code "cancelled"); nothing happens if it has ended.
+
+        Any thread may call it, any number of times.
+        """
+        ...
+
+
+class Service(Protocol):
+    """Runs requests, one model at a time; any thread may call its methods."""
+
+    def submit(self, request: EditRequest | ExplainRequest, emit: Emit) -> Ticket:
+        """Queue a request and return at once.
+
+        `emit` is called from the engine's thread, in order; the last event is a Result or Failed.
+        """
+        ...
+
+    def snapshot(self) -> ServingStatus: ...
+
+    def unload(self) -> bool:
+        """Free the model once no request runs, blocking until then; False if none was loaded."""
+        ...
+
+    def stop(self) -> None:
+        """End all requests with Failed(code "cancelled"), free the model, join the thread."""
+        ...
+
+
+class CostStore(Protocol):
+    """Keeps measured costs of a pass between runs; called from the engine's thread."""
+
+    def load_cost(self, key: str) -> dict[int, float] | None:
+        """Milliseconds by width, or None if none were saved (or they cannot be read)."""
+        ...
+
+    def save_cost(self, key: str, ms_by_width: dict[int, float]) -> None: ...
