@@ -7,7 +7,7 @@ with its kind under "type". Line numbers are 0-based with the end exclusive here
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, dataclass_transform
 
 import msgspec
 
@@ -21,6 +21,8 @@ VERSION_HEADER = "Copydraft-Protocol"
 Kind = Literal["edit", "explain", "complete", "chat"]
 
 
+# Said again for type checkers: to them, a subclass does not inherit these two from its base.
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 class _Message(msgspec.Struct, frozen=True, kw_only=True):
     """Wire messages are immutable, named, and strict about types."""
 
@@ -278,7 +280,7 @@ class Peer(_Message):
 
 
 class Usage(_Message):
-    """Sums over requests. `name` is the kind, the model, or the day (ISO, local time) they share."""
+    """Sums over requests; `name` is the kind, model or day (ISO, local time) that they share."""
 
     name: str
     requests: int
@@ -298,6 +300,8 @@ class Usage(_Message):
 
 
 class StatsReport(_Message):
+    """The statistics, summed in several ways."""
+
     days: int | None
     """Days that are covered, today included; None: all since the statistics were begun."""
     total: Usage
