@@ -1,0 +1,431 @@
+"""llama.cpp, behind the few operations that the engine needs. The only importer of `llama_cpp`.
+
+The low-level API is used throughout: the high-level `Llama` keeps scores for the whole context and
+ignores rollbacks that failed. All of it belongs to one thread, except `Context.abort`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import llama_cpp
+import numpy as np
+
+from copydraft.errors import Cancelled, EngineProblem, ModelProblem, OutOfMemory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from copydraft.protocol import Sampling
+
+MAX_BATCH = 512
+"""Most tokens in one pass: a chunk of prompt, or drafts of all sequences."""
+
+MAX_ROWS = 128
+"""Most rows of logits in one pass."""
+
+_log = logging.getLogger(__name__)
+
+
+class Feed(NamedTuple):
+    """Tokens of one sequence to be decoded at `position`; logits wanted for the last `rows`."""
+
+    sequence: int
+    position: int
+    tokens: Sequence[int]
+    rows: int
+
+
+class Device(NamedTuple):
+    """A device that this build of llama.cpp sees."""
+
+    name: str
+    description: str
+    is_gpu: bool
+
+
+def devices() -> list[Device]:
+    """All devices, in llama.cpp's order of preference."""
+    library = llama_cpp.llama_cpp._lib  # noqa: SLF001  # ggml has no binding of its own
+    for function, kind in (
+        (library.ggml_backend_dev_get, ctypes.c_void_p),
+        (library.ggml_backend_dev_name, ctypes.c_char_p),
+        (library.ggml_backend_dev_description, ctypes.c_char_p),
+    ):
+        function.restype = kind
+    library.ggml_backend_dev_count.restype = ctypes.c_size_t
+    found = []
+    for index in range(library.ggml_backend_dev_count()):
+        device = ctypes.c_void_p(library.ggml_backend_dev_get(ctypes.c_size_t(index)))
+        found.append(
+            Device(
+                library.ggml_backend_dev_name(device).decode(),
+                library.ggml_backend_dev_description(device).decode(),
+                # 0 is a CPU; 1 a card, 2 an integrated one; 3 an accelerator without memory.
+                library.ggml_backend_dev_type(device) in (1, 2),
+            )
+        )
+    return found
+
+
+class Model:
+    """Weights and vocabulary."""
+
+    def __init__(
+        self, path: Path, *, gpu_layers: int = -1, progress: Callable[[float], bool] | None = None
+    ) -> None:
+        """Load the weights of a GGUF.
+
+        `progress` gets shares from 0 to 1; its answer False stops the load.
+
+        Raises:
+            ModelProblem: llama.cpp cannot load the file.
+            Cancelled: `progress` said so.
+        """
+        _route_logs()
+        llama_cpp.llama_backend_init()
+        params = llama_cpp.llama_model_default_params()
+        params.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 999
+        stopped = False
+
+        def report(share: float, _data: object) -> bool:
+            nonlocal stopped
+            stopped = progress is not None and not progress(share)
+            return not stopped
+
+        callback = llama_cpp.llama_progress_callback(report)
+        params.progress_callback = callback
+        self.path = path
+        self._model: Any = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
+        if not self._model:
+            if stopped:
+                raise Cancelled("loading the model was cancelled")
+            raise ModelProblem(
+                f"llama.cpp cannot load {path}: {_last_error()}",
+                "see `copydraft daemon logs`; pull the model again or choose another",
+            )
+        self._vocab: Any = llama_cpp.llama_model_get_vocab(self._model)
+        self.on_gpu = bool(llama_cpp.llama_supports_gpu_offload()) and gpu_layers != 0
+        self.keeps_state = bool(
+            llama_cpp.llama_model_is_recurrent(self._model)
+            or llama_cpp.llama_model_is_hybrid(self._model)
+        )
+        """Recurrent or hybrid: memory that cannot simply be cut back."""
+
+    @property
+    def handle(self) -> Any:
+        return self._model
+
+    @cached_property
+    def device(self) -> str:
+        """The device that the weights are on, as its driver names it."""
+        for device in devices():
+            if self.on_gpu and device.is_gpu:
+                return device.description
+        return "CPU"
+
+    @property
+    def trained_context(self) -> int:
+        return int(llama_cpp.llama_model_n_ctx_train(self._model))
+
+    @property
+    def size_bytes(self) -> int:
+        return int(llama_cpp.llama_model_size(self._model))
+
+    def close(self) -> None:
+        llama_cpp.llama_model_free(self._model)
+        self._model = None
+
+    # --- tokens.Tokenizer -----------------------------------------------------------------
+
+    @cached_property
+    def vocab_size(self) -> int:
+        return int(llama_cpp.llama_vocab_n_tokens(self._vocab))
+
+    @cached_property
+    def end_tokens(self) -> frozenset[int]:
+        is_end = llama_cpp.llama_vocab_is_eog
+        return frozenset(t for t in range(self.vocab_size) if is_end(self._vocab, t))
+
+    @cached_property
+    def special_texts(self) -> frozenset[str]:
+        special = llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_USER_DEFINED
+        attributes, text = llama_cpp.llama_vocab_get_attr, llama_cpp.llama_vocab_get_text
+        return frozenset(
+            text(self._vocab, t).decode("utf-8", "replace")
+            for t in range(self.vocab_size)
+            if attributes(self._vocab, t) & special
+        )
+
+    @cached_property
+    def bos_text(self) -> str:
+        """Spelling of the token that opens a sequence, "" where the model wants none."""
+        return self._spelling(llama_cpp.llama_vocab_bos(self._vocab))
+
+    @cached_property
+    def eos_text(self) -> str:
+        return self._spelling(llama_cpp.llama_vocab_eos(self._vocab))
+
+    @cached_property
+    def adds_bos(self) -> bool:
+        return bool(llama_cpp.llama_vocab_get_add_bos(self._vocab))
+
+    def _spelling(self, token: int) -> str:
+        if token < 0:
+            return ""
+        return str(llama_cpp.llama_vocab_get_text(self._vocab, token).decode("utf-8", "replace"))
+
+    def encode(self, text: str, *, special: bool = False) -> list[int]:
+        data = text.encode("utf-8", "surrogatepass")
+        room = len(data) + 8
+        while True:
+            buffer = (ctypes.c_int32 * room)()
+            count = llama_cpp.llama_tokenize(
+                self._vocab, data, len(data), buffer, room, False, special
+            )
+            if count >= 0:
+                return buffer[:count]
+            room = -count
+
+    def piece(self, token: int) -> bytes:
+        room = 64
+        while True:
+            buffer = ctypes.create_string_buffer(room)
+            count = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, room, 0, False)
+            if count >= 0:
+                return buffer.raw[:count]
+            room = -count
+
+
+class Context:
+    """Memory for `sequences` sequences over one model, and the passes that fill it.
+
+    The key-value cache of sliding-window models is kept whole (`swa_full`): every rollback is
+    exact then. Recurrent models get `snapshots` states to roll back to, where they can.
+    """
+
+    def __init__(
+        self, model: Model, *, size: int, sequences: int = 1, threads: int, snapshots: int = 0
+    ) -> None:
+        """Make a context of `size` tokens.
+
+        Raises:
+            OutOfMemory: the device has no room for it.
+        """
+        params = llama_cpp.llama_context_default_params()
+        params.n_ctx = size
+        params.n_batch = params.n_ubatch = min(MAX_BATCH, size)
+        params.n_outputs_max = params.n_outputs_max_per_seq = MAX_ROWS
+        params.n_seq_max = sequences
+        params.n_rs_seq = snapshots if model.keeps_state else 0
+        params.n_threads = params.n_threads_batch = threads
+        params.swa_full = True
+        params.kv_unified = True
+        params.no_perf = True
+        # llama.cpp asks "abort?" between operations, on a CPU only. strlen answers without
+        # touching Python: 0 while the flag is an empty string, 1 once a byte stands in it.
+        self._abort_flag = ctypes.create_string_buffer(2)
+        if not model.on_gpu:
+            strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p).value
+            params.abort_callback = llama_cpp.ggml_abort_callback(strlen)
+            params.abort_callback_data = ctypes.addressof(self._abort_flag)
+        self._context: Any = llama_cpp.llama_init_from_model(model.handle, params)
+        if not self._context:
+            raise OutOfMemory(
+                f"no room for a context of {size} tokens: {_last_error()}",
+                "set a smaller `context`, or fewer `gpu_layers`",
+            )
+        self._model = model
+        self._memory: Any = llama_cpp.llama_get_memory(self._context)
+        self._batch = _Batch(MAX_BATCH)
+        self._candidates = np.zeros(
+            model.vocab_size, dtype=[("id", np.int32), ("logit", np.float32), ("p", np.float32)]
+        )
+
+    @property
+    def size(self) -> int:
+        return int(llama_cpp.llama_n_ctx(self._context))
+
+    @property
+    def rollback_limit(self) -> int | None:
+        """Most tokens that llama.cpp itself can take back; None: any number."""
+        if not self._model.keeps_state:
+            return None
+        return int(llama_cpp.llama_n_rs_seq(self._context))
+
+    def close(self) -> None:
+        llama_cpp.llama_free(self._context)
+        self._context = None
+
+    def decode(self, feeds: Sequence[Feed]) -> None:
+        """One pass over all feeds; rows of logits stand in the order of the feeds.
+
+        Raises:
+            Cancelled: `abort` was called; memory beyond the feeds' positions is undefined.
+            EngineProblem: llama.cpp refused or failed.
+        """
+        self._batch.fill(feeds)
+        code = llama_cpp.llama_decode(self._context, self._batch.struct)
+        if code == 0:
+            llama_cpp.llama_synchronize(self._context)
+        elif code == 2:
+            raise Cancelled("the pass was aborted")
+        else:
+            raise EngineProblem(
+                f"llama.cpp failed to decode (code {code}): {_last_error()}",
+                "run it again; if it stays, try another model and see `copydraft daemon logs`",
+            )
+
+    def abort(self) -> None:
+        """Stop a running pass (CPU) and refuse further ones, until `resume`. From any thread."""
+        self._abort_flag[0] = b"\x01"
+
+    def resume(self) -> None:
+        self._abort_flag[0] = b"\x00"
+
+    def logits(self, row: int) -> NDArray[np.float32]:
+        """View of one row of the last pass, of the size of the vocabulary; valid until the next."""
+        # Rows are numbered by position in the batch, of which only the asked-for ones exist.
+        pointer = llama_cpp.llama_get_logits_ith(self._context, self._batch.row_positions[row])
+        return np.ctypeslib.as_array(pointer, (self._model.vocab_size,))
+
+    # --- memory: use engine.memory, which knows when these are to be believed ------------------
+
+    def remove(self, sequence: int, start: int) -> bool:
+        return bool(llama_cpp.llama_memory_seq_rm(self._memory, sequence, start, -1))
+
+    def save_state(self, sequence: int) -> bytes:
+        """The recurrent part of a sequence's memory."""
+        flags = llama_cpp.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
+        size = llama_cpp.llama_state_seq_get_size_ext(self._context, sequence, flags)
+        buffer = (ctypes.c_uint8 * size)()
+        written = llama_cpp.llama_state_seq_get_data_ext(
+            self._context, buffer, size, sequence, flags
+        )
+        return bytes(buffer[:written]) if written < size else bytes(buffer)
+
+    def load_state(self, sequence: int, state: bytes) -> bool:
+        flags = llama_cpp.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
+        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        read = llama_cpp.llama_state_seq_set_data_ext(
+            self._context, buffer, len(state), sequence, flags
+        )
+        return bool(read == len(state))
+
+    def filter(self, sampling: Sampling) -> Callable[[NDArray[np.float32]], _Survivors]:
+        """llama.cpp's top-k, top-p, min-p and temperature, as a function of a row of logits.
+
+        It gives the ids that may be drawn and their probabilities, likeliest first.
+        """
+        chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
+        for link in (
+            llama_cpp.llama_sampler_init_top_k(sampling.top_k),
+            llama_cpp.llama_sampler_init_top_p(sampling.top_p, 1),
+            llama_cpp.llama_sampler_init_min_p(sampling.min_p, 1),
+            llama_cpp.llama_sampler_init_temp(sampling.temperature),
+        ):
+            llama_cpp.llama_sampler_chain_add(chain, link)
+        return _Filter(chain, self._candidates)
+
+
+_Survivors = tuple["NDArray[np.int32]", "NDArray[np.float64]"]
+
+
+class _Filter:
+    """A sampler chain with the array of candidates that it works on."""
+
+    def __init__(self, chain: Any, candidates: NDArray[Any]) -> None:
+        self._chain = chain
+        self._candidates = candidates
+
+    def __call__(self, logits: NDArray[np.float32]) -> _Survivors:
+        data = self._candidates
+        data["id"] = np.arange(len(data), dtype=np.int32)
+        data["logit"] = logits
+        array = llama_cpp.llama_token_data_array(
+            data=data.ctypes.data_as(ctypes.POINTER(llama_cpp.llama_token_data)),
+            size=len(data),
+            selected=-1,
+            sorted=False,
+        )
+        llama_cpp.llama_sampler_apply(self._chain, ctypes.byref(array))
+        left = data[: array.size]
+        order = np.argsort(-left["logit"], kind="stable")
+        weights = np.exp(left["logit"][order].astype(np.float64) - float(left["logit"].max()))
+        return left["id"][order].copy(), weights / weights.sum()
+
+    def __del__(self) -> None:
+        llama_cpp.llama_sampler_free(self._chain)
+
+
+class _Batch:
+    """A `llama_batch` whose arrays are numpy's."""
+
+    def __init__(self, capacity: int) -> None:
+        self._token = np.zeros(capacity, np.int32)
+        self._position = np.zeros(capacity, np.int32)
+        self._sequence_count = np.ones(capacity, np.int32)
+        self._sequence = np.zeros(capacity, np.int32)
+        # One pointer a token, to its sequence id.
+        self._sequence_pointers = self._sequence.ctypes.data + 4 * np.arange(
+            capacity, dtype=np.intp
+        )
+        self._wanted = np.zeros(capacity, np.int8)
+        self.row_positions: list[int] = []
+
+        def pointer(array: NDArray[Any], kind: Any) -> Any:
+            return array.ctypes.data_as(ctypes.POINTER(kind))
+
+        self.struct = llama_cpp.llama_batch(
+            n_tokens=0,
+            token=pointer(self._token, ctypes.c_int32),
+            embd=None,
+            pos=pointer(self._position, ctypes.c_int32),
+            n_seq_id=pointer(self._sequence_count, ctypes.c_int32),
+            seq_id=pointer(self._sequence_pointers, ctypes.POINTER(ctypes.c_int32)),
+            logits=pointer(self._wanted, ctypes.c_int8),
+        )
+
+    def fill(self, feeds: Sequence[Feed]) -> None:
+        start = 0
+        self.row_positions = []
+        for feed in feeds:
+            end = start + len(feed.tokens)
+            first_row = end - feed.rows
+            self._token[start:end] = feed.tokens
+            self._position[start:end] = np.arange(feed.position, feed.position + end - start)
+            self._sequence[start:end] = feed.sequence
+            self._wanted[start:first_row] = 0
+            self._wanted[first_row:end] = 1
+            self.row_positions.extend(range(first_row, end))
+            start = end
+        self.struct.n_tokens = start
+
+
+# --- logs -------------------------------------------------------------------------------------
+
+_LEVELS = {2: logging.DEBUG, 3: logging.WARNING, 4: logging.ERROR}  # info is llama.cpp's chatter
+_errors: list[str] = []
+
+
+def _last_error() -> str:
+    """llama.cpp's own last words on what failed."""
+    return _errors[-1] if _errors else "no reason given"
+
+
+@llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]  # a ctypes callback
+def _log_callback(level: int, text: bytes, _data: object) -> None:
+    message = text.decode("utf-8", "replace").strip()
+    if message:
+        _log.log(_LEVELS.get(level, logging.DEBUG), "%s", message)
+        if level == 4:
+            _errors[:] = [*_errors[-4:], message]
+
+
+def _route_logs() -> None:
+    llama_cpp.llama_log_set(_log_callback, None)

@@ -1,0 +1,126 @@
+"""What a sequence's memory holds, and the only place that takes tokens back out of it.
+
+llama.cpp's `seq_rm` may return true and be wrong (`shared/llama.md`), so it is asked only where
+its answer can be believed:
+
+* dense and sliding-window models (whole cache kept): always exact;
+* recurrent and hybrid models with K snapshots: up to K tokens, fewer than the last pass decoded,
+  once per pass;
+* otherwise a saved state is loaded and the tokens after it are decoded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from copydraft.errors import EngineProblem
+
+MAX_CHECKPOINTS = 8
+"""Saved states per sequence; each is as large as the model's recurrent state."""
+
+
+class RollbackContext(Protocol):
+    """What memory needs of `engine.llama.Context`."""
+
+    @property
+    def rollback_limit(self) -> int | None: ...
+    def remove(self, sequence: int, start: int) -> bool: ...
+    def save_state(self, sequence: int) -> bytes: ...
+    def load_state(self, sequence: int, state: bytes) -> bool: ...
+
+
+class _Checkpoint(NamedTuple):
+    length: int
+    state: bytes
+
+
+class SequenceMemory:
+    """Tokens of one sequence that are in memory, in order of their positions from 0."""
+
+    def __init__(self, context: RollbackContext, sequence: int) -> None:
+        self.sequence = sequence
+        self._context = context
+        self._tokens: list[int] = []
+        self._last_pass = 0
+        self._checkpoints: list[_Checkpoint] = []
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def common_prefix(self, tokens: Sequence[int]) -> int:
+        """How many tokens at the start of `tokens` are in memory."""
+        shorter = min(len(tokens), len(self._tokens))
+        if list(tokens[:shorter]) == self._tokens[:shorter]:
+            return shorter
+        return next(i for i in range(shorter) if tokens[i] != self._tokens[i])
+
+    def decoded(self, tokens: Sequence[int]) -> None:
+        """Note that a pass put `tokens` behind the others."""
+        self._tokens.extend(tokens)
+        self._last_pass = len(tokens)
+
+    def can_take_back(self, count: int) -> bool:
+        """Whether a coming pass over more than `count` tokens could be undone by `count`."""
+        limit = self._context.rollback_limit
+        return limit is None or count <= limit
+
+    def checkpoint(self) -> None:
+        """Save a recurrent state to come back to; nothing where none is needed."""
+        if self._context.rollback_limit is None or not self._tokens:
+            return
+        if self._checkpoints and self._checkpoints[-1].length == len(self):
+            return
+        del self._checkpoints[: 1 - MAX_CHECKPOINTS]
+        state = self._context.save_state(self.sequence)
+        self._checkpoints.append(_Checkpoint(len(self), state))
+
+    def rollback(self, length: int) -> int:
+        """Take back all tokens from position `length` on.
+
+        Returns the length reached: less than `length` where only an earlier state was saved; the
+        caller then decodes the tokens between again, as known text.
+
+        Raises:
+            EngineProblem: llama.cpp refused what its rules allow.
+        """
+        count = len(self) - length
+        if count == 0:
+            return length
+        limit = self._context.rollback_limit
+        if limit is None or (count <= limit and count < self._last_pass):
+            self._cut(length)
+        else:
+            length = self._restore(length)
+        self._checkpoints = [c for c in self._checkpoints if c.length <= length]
+        self._last_pass = 0
+        return length
+
+    def recover(self) -> None:
+        """Bring memory back to what `decoded` noted, after a pass that failed half-way."""
+        if self._context.rollback_limit is None:
+            self._cut(len(self))
+        else:
+            self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._checkpoints.clear()
+        self._last_pass = 0
+        self._cut(0)
+
+    def _restore(self, length: int) -> int:
+        saved = next((c for c in reversed(self._checkpoints) if c.length <= length), None)
+        if saved is None:
+            self._cut(0)
+            return 0
+        if not self._context.load_state(self.sequence, saved.state):
+            raise EngineProblem("llama.cpp refused a state that it had saved", "run it again")
+        self._cut(saved.length)
+        return saved.length
+
+    def _cut(self, length: int) -> None:
+        # A whole sequence is removed from -1: that never fails, whatever state it is in.
+        if not self._context.remove(self.sequence, length if length else -1):
+            raise EngineProblem(f"llama.cpp refused to roll back to {length}", "run it again")
+        del self._tokens[length:]

@@ -1,0 +1,68 @@
+"""How the target picks the next token from its logits: one pick for every token written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Pick(NamedTuple):
+    """A token, and by how much it won: how far other arithmetic may stray without changing it."""
+
+    token: int
+    margin: float
+
+
+class Picker(Protocol):
+    """Called once for each token written, in order, and never for a token that is thrown away."""
+
+    def pick(self, logits: NDArray[np.float32]) -> Pick:
+        """The next token by `logits`, one float per token of the vocabulary."""
+        ...
+
+
+class Greedy:
+    """The likeliest token; the margin is its lead over the second, in logits."""
+
+    def pick(self, logits: NDArray[np.float32]) -> Pick:
+        best = int(logits.argmax())
+        top = logits[best]
+        logits[best] = -np.inf
+        second = logits.max()
+        logits[best] = top
+        return Pick(best, float(top - second))
+
+
+class Sampled:
+    """One draw among the tokens that the filter leaves.
+
+    `survivors` maps logits to ids and probabilities, likeliest first (`Context.filter`). The draw
+    is a number in [0, 1), the same for the same seed and token, drafted or not; the margin is its
+    distance from the nearest probability at which another token would have been drawn.
+    """
+
+    def __init__(
+        self,
+        survivors: Callable[[NDArray[np.float32]], tuple[NDArray[np.int32], NDArray[np.float64]]],
+        seed: int,
+    ) -> None:
+        self._survivors = survivors
+        self._random = np.random.default_rng(seed)
+
+    def pick(self, logits: NDArray[np.float32]) -> Pick:
+        ids, probabilities = self._survivors(logits)
+        draw = float(self._random.random())
+        upper = np.cumsum(probabilities)
+        index = min(int(np.searchsorted(upper, draw, side="right")), len(ids) - 1)
+        distances = [abs(draw - float(edge)) for edge in upper[max(0, index - 1) : index + 1]]
+        if index == 0:
+            distances = distances[:1]
+        # The last token's upper edge is 1, which no draw crosses.
+        if index == len(ids) - 1:
+            distances = distances[:-1]
+        return Pick(int(ids[index]), min(distances, default=1.0))

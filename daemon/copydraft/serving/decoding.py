@@ -1,0 +1,104 @@
+"""The loop of passes that answers one request."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from copydraft.drafting.drafter import CopyDrafter, Drafter, NoDrafter
+from copydraft.drafting.policy import Policy, Survival
+from copydraft.errors import Cancelled, CopydraftError
+from copydraft.serving.sequence import ActiveSequence, Limits
+
+if TYPE_CHECKING:
+    import threading
+
+    from copydraft.config import Config
+    from copydraft.protocol import Event, Generation, Kind, RequestStats, Span
+    from copydraft.serving.loading import Loaded
+    from copydraft.serving.tasks import Task
+
+
+class Client(Protocol):
+    """Who waits for the answer."""
+
+    @property
+    def cancelled(self) -> threading.Event: ...
+    def emit(self, event: Event) -> None: ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A raw answer, or as much as there was when `error` ended it."""
+
+    text: str
+    spans: list[Span]
+    margins: list[float]
+    stats: RequestStats
+    error: CopydraftError | None
+
+
+def decode(
+    generation: Generation,
+    kind: Kind,
+    task: Task,
+    loaded: Loaded,
+    survival: Survival,
+    config: Config,
+    client: Client,
+) -> Outcome:
+    """Decode the answer to `task`, telling the client of text as it comes.
+
+    Raises:
+        EngineProblem: llama.cpp failed; the engine's memory is not to be trusted any more.
+    """
+    engine = loaded.engine
+    strict = generation.strict or config.strict
+    greedy = generation.sampling.temperature <= 0
+    # A draw leaves no lead to compare with the threshold: strict sampling decodes plainly.
+    drafts = generation.draft and config.max_draft > 0 and (greedy or not strict)
+    limits = Limits(
+        max_tokens=min(generation.max_tokens or task.max_tokens, task.max_tokens),
+        draft=engine.widest_draft(config.max_draft) if drafts else 0,
+        tie_threshold=loaded.calibration.tie_threshold if strict and greedy else 0.0,
+    )
+    sequence = ActiveSequence(
+        engine,
+        task.prompt,
+        _drafter(task, limits, loaded, survival),
+        engine.picker(generation.sampling),
+        task.reader,
+        limits,
+        client.emit,
+    )
+    error: CopydraftError | None = None
+    try:
+        while not sequence.stop_reason:
+            if client.cancelled.is_set():
+                raise Cancelled("the request was cancelled")
+            feed = sequence.feed()
+            started = time.perf_counter()
+            engine.decode([feed])
+            sequence.take(0, time.perf_counter() - started)
+    except Cancelled as cancelled:
+        error = cancelled
+        engine.memory.recover()
+    sequence.close()
+    stats = sequence.meter.stats(
+        kind=kind,
+        agent=generation.agent,
+        model=loaded.status.name,
+        device=loaded.status.device,
+        draft=limits.draft > 0,
+        strict=strict,
+        stop_reason="cancelled" if error else sequence.stop_reason,
+    )
+    margins = sequence.margins if generation.margins else []
+    return Outcome(sequence.stream.text, sequence.stream.spans, margins, stats, error)
+
+
+def _drafter(task: Task, limits: Limits, loaded: Loaded, survival: Survival) -> Drafter:
+    if limits.draft == 0:
+        return NoDrafter()
+    return CopyDrafter(task.documents, Policy(loaded.calibration.table(limits.draft + 1), survival))

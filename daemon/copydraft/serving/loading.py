@@ -1,0 +1,123 @@
+"""From a model's name to an engine that is ready: found, checked, loaded, measured."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from copydraft import devices
+from copydraft.config import Config
+from copydraft.engine.cost import Calibration
+from copydraft.engine.engine import Engine
+from copydraft.errors import OutOfMemory
+from copydraft.models import catalog, library
+from copydraft.models.gguf import ModelMetadata, memory_needed, read_metadata
+from copydraft.prompts.template import ChatTemplate
+from copydraft.protocol import ModelStatus
+from copydraft.serving.service import CostStore
+
+_log = logging.getLogger(__name__)
+
+_CPU_CONTEXT, _GPU_CONTEXT = 8192, 32768
+_CPU_FILE_CONTEXT, _GPU_FILE_CONTEXT = 1536, 12288
+_WIDEST_PASS = 64
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model in memory and all that requests need to know of it."""
+
+    path: Path
+    engine: Engine
+    template: ChatTemplate
+    calibration: Calibration
+    file_context: int
+    status: ModelStatus
+
+
+def wanted(name: str, config: Config) -> Path:
+    """The file of the model that a request means by `name`, "" being the configured one.
+
+    Raises:
+        ModelProblem: the name is unknown or the model is not downloaded.
+    """
+    return library.resolve(name or config.model or catalog.default_model(devices.card_memory()))
+
+
+def load(path: Path, config: Config, costs: CostStore, progress: Callable[[float], bool]) -> Loaded:
+    """Load the model at `path`; `progress` gets the share read, its answer False stops.
+
+    Raises:
+        ModelProblem: it is not a model, or of a kind that llama.cpp does not know.
+        OutOfMemory: it does not fit; said before it is loaded.
+        Cancelled: `progress` said so.
+    """
+    metadata = read_metadata(path)
+    on_card = devices.card_memory() is not None and config.gpu_layers != 0
+    context = config.context or (_GPU_CONTEXT if on_card else _CPU_CONTEXT)
+    context = min(context, metadata.context_length)
+    _check_fit(metadata, context, on_card=on_card)
+    threads = config.threads or devices.physical_cores()
+    engine = Engine(
+        path, context=context, threads=threads, gpu_layers=config.gpu_layers, progress=progress
+    )
+    device = engine.model.device
+    try:
+        calibration = _calibration(engine, f"{path.name} {metadata.size} {device} {threads}", costs)
+        template = ChatTemplate(
+            metadata.chat_template,
+            bos=engine.model.bos_text,
+            eos=engine.model.eos_text,
+            add_bos=engine.model.adds_bos,
+        )
+    except BaseException:
+        engine.close()
+        raise
+    if devices.card_memory() is not None and not engine.model.on_gpu:
+        _log.warning("this machine has a card, but the model runs on the CPU: `copydraft doctor`")
+    status = ModelStatus(
+        name=catalog.name_of(path) or path.stem,
+        path=str(path),
+        architecture=metadata.architecture,
+        memory_kind=metadata.memory_kind,
+        context=engine.context_size,
+        device=device,
+        size_bytes=metadata.size,
+        cost={width: calibration.ratio(width) for width in calibration.ms},
+        pass_ms=calibration.ms[1],
+    )
+    file_context = config.file_context or (
+        _GPU_FILE_CONTEXT if engine.model.on_gpu else _CPU_FILE_CONTEXT
+    )
+    return Loaded(path, engine, template, calibration, file_context, status)
+
+
+def _calibration(engine: Engine, key: str, costs: CostStore) -> Calibration:
+    """The saved measurement for this model, device and build, or a new one."""
+    if saved := costs.load_cost(key):
+        return Calibration.of_table(saved)
+    measured = engine.calibrate(engine.widest_draft(_WIDEST_PASS - 1) + 1)
+    if measured.steady:
+        costs.save_cost(key, measured.to_table())
+    else:
+        _log.info("the machine is busy: the cost of a pass is measured again at the next load")
+    return measured
+
+
+def _check_fit(metadata: ModelMetadata, context: int, *, on_card: bool) -> None:
+    """Say that a model does not fit before minutes are spent on loading it.
+
+    Raises:
+        OutOfMemory: with what is needed, what is free, and what would fit.
+    """
+    needed = memory_needed(metadata, context)
+    free = devices.card_free_memory() if on_card else devices.available_memory()
+    if free is None or needed <= free:
+        return
+    raise OutOfMemory(
+        f"{metadata.name} needs {needed / 1e9:.1f} GB with a context of {context} tokens, "
+        f"{free / 1e9:.1f} GB are free",
+        catalog.what_fits(free, context),
+    )

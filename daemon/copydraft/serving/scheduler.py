@@ -1,0 +1,235 @@
+"""Requests in turn, one model at a time: the thread that owns the engine.
+
+Implements `service.Service`. Requests run first come, first served; a request for another model
+waits for its turn like any other, then the model is switched and the client told.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from copydraft.config import Config
+from copydraft.drafting.policy import Survival
+from copydraft.errors import Cancelled, CopydraftError, EngineProblem
+from copydraft.protocol import Event, Failed, Loading, Notice, Queued, RequestStats
+from copydraft.serving import loading
+from copydraft.serving.decoding import decode
+from copydraft.serving.service import CostStore, Emit, ServingStatus
+from copydraft.serving.tasks import Request, kind_of, task_of
+
+if TYPE_CHECKING:
+    from copydraft.protocol import Kind
+
+_log = logging.getLogger(__name__)
+
+
+class Job:
+    """A request from the moment it is handed in; implements `service.Ticket`."""
+
+    def __init__(self, request: Request, emit: Emit, cancel: Callable[[Job], None]) -> None:
+        self.request = request
+        self.cancelled = threading.Event()
+        self._emit = emit
+        self._cancel = cancel
+
+    def emit(self, event: Event) -> None:
+        self._emit(event)
+
+    def cancel(self) -> None:
+        self._cancel(self)
+
+
+class Scheduler:
+    """The queue and the engine's thread, which starts at once and loads a model when needed."""
+
+    def __init__(
+        self, config: Config, *, record: Callable[[RequestStats], None], costs: CostStore
+    ) -> None:
+        self._config = config
+        self._record = record
+        self._costs = costs
+        self._changed = threading.Condition()
+        self._waiting: deque[Job] = deque()
+        self._active: Job | None = None
+        self._loaded: loading.Loaded | None = None
+        self._unload_wanted = self._stopping = False
+        self._ended = 0
+        self._idle_since: float | None = time.monotonic()
+        self._last_rate = 0.0
+        self._drafted = self._accepted = 0
+        self._survival: dict[Kind, Survival] = {}
+        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+        self._thread.start()
+
+    # --- any thread ---------------------------------------------------------------------------
+
+    def submit(self, request: Request, emit: Emit) -> Job:
+        job = Job(request, emit, self._cancel)
+        with self._changed:
+            if self._stopping:
+                emit(Failed.of(_stopping()))
+                return job
+            if ahead := len(self._waiting) + (self._active is not None):
+                emit(Queued(ahead=ahead))
+            self._waiting.append(job)
+            self._idle_since = None
+            self._changed.notify_all()
+        return job
+
+    def snapshot(self) -> ServingStatus:
+        with self._changed:
+            return ServingStatus(
+                model=self._loaded.status if self._loaded else None,
+                active=int(self._active is not None),
+                waiting=len(self._waiting),
+                requests=self._ended,
+                tokens_per_s=self._last_rate,
+                acceptance=self._accepted / self._drafted if self._drafted else 0.0,
+                idle_since=self._idle_since,
+            )
+
+    def unload(self) -> bool:
+        with self._changed:
+            if self._loaded is None and self._active is None:
+                return False
+            self._unload_wanted = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._unload_wanted or self._stopping)
+            return True
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopping = True
+            if self._active is not None:
+                self._abort(self._active)
+            self._changed.notify_all()
+        self._thread.join()
+
+    def _cancel(self, job: Job) -> None:
+        with self._changed:
+            if job in self._waiting:
+                self._waiting.remove(job)
+                job.emit(Failed.of(Cancelled("the request was cancelled")))
+                self._end_of_job()
+            elif job is self._active:
+                self._abort(job)
+
+    def _abort(self, job: Job) -> None:
+        job.cancelled.set()
+        if self._loaded is not None:
+            self._loaded.engine.abort()
+
+    # --- the engine's thread ------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while (job := self._next()) is not None:
+            try:
+                self._serve(job)
+            except CopydraftError as error:
+                job.emit(Failed.of(_stopping() if self._stopping else error))
+            except Exception:
+                _log.exception("a request failed: this is a bug")
+                job.emit(Failed.of(CopydraftError("copydraft has a bug", "see the log")))
+            with self._changed:
+                self._active = None
+                self._ended += 1
+                self._end_of_job()
+        for job in self._waiting:
+            job.emit(Failed.of(_stopping()))
+        self._unload()
+
+    def _next(self) -> Job | None:
+        """The next request; unloads when asked to between requests. None: stop."""
+        with self._changed:
+            while True:
+                if self._unload_wanted:
+                    self._unload()
+                    self._unload_wanted = False
+                    self._changed.notify_all()
+                if self._stopping:
+                    return None
+                if self._waiting:
+                    break
+                self._changed.wait()
+            job = self._active = self._waiting.popleft()
+            if self._loaded is not None:
+                self._loaded.engine.resume()
+            for ahead, waiting in enumerate(self._waiting, start=1):
+                waiting.emit(Queued(ahead=ahead))
+            return job
+
+    def _serve(self, job: Job) -> None:
+        loaded = self._ready(job)
+        kind = kind_of(job.request)
+        task = task_of(job.request, loaded)
+        survival = self._survival.setdefault(kind, Survival())
+        try:
+            outcome = decode(
+                job.request.generation, kind, task, loaded, survival, self._config, job
+            )
+        except EngineProblem:
+            # Whatever went wrong in llama.cpp, the next request starts from a fresh model.
+            self._unload()
+            raise
+        self._account(outcome.stats)
+        if outcome.error is not None:
+            job.emit(Failed.of(outcome.error, outcome.text))
+            return
+        job.emit(
+            task.finish(
+                outcome.text,
+                outcome.stats.stop_reason,
+                outcome.spans,
+                outcome.stats,
+                outcome.margins,
+            )
+        )
+
+    def _ready(self, job: Job) -> loading.Loaded:
+        """The engine with the model that a request asks for."""
+        path = loading.wanted(job.request.generation.model, self._config)
+        if self._loaded is not None and self._loaded.path == path:
+            return self._loaded
+        if self._loaded is not None:
+            job.emit(Notice(message=f"switching from {self._loaded.status.name} to {path.stem}"))
+            self._unload()
+
+        def progress(share: float) -> bool:
+            job.emit(Loading(model=path.stem, share=share))
+            return not job.cancelled.is_set()
+
+        loaded = loading.load(path, self._config, self._costs, progress)
+        with self._changed:
+            self._loaded = loaded
+            if job.cancelled.is_set():
+                raise Cancelled("the request was cancelled")
+        return loaded
+
+    def _unload(self) -> None:
+        with self._changed:
+            loaded, self._loaded = self._loaded, None
+        if loaded is not None:
+            loaded.engine.close()
+
+    def _account(self, stats: RequestStats) -> None:
+        with self._changed:
+            self._last_rate = stats.tokens_per_s
+            self._drafted += sum(stats.drafted.values())
+            self._accepted += sum(stats.accepted.values())
+        with suppress(CopydraftError):
+            self._record(stats)
+
+    def _end_of_job(self) -> None:
+        if self._active is None and not self._waiting:
+            self._idle_since = time.monotonic()
+        self._changed.notify_all()
+
+
+def _stopping() -> Cancelled:
+    return Cancelled("the daemon is stopping", "run it again: the daemon starts by itself")

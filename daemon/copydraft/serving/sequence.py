@@ -1,0 +1,192 @@
+"""One request while it is decoded: what it feeds into the next pass, and what it makes of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from copydraft.engine.llama import Feed
+from copydraft.engine.verify import Verified, verify
+from copydraft.protocol import Delta, Event, Prefill
+from copydraft.serving.meter import Meter
+from copydraft.serving.text import TextStream, spans_from
+from copydraft.tokens import NO_DRAFT
+
+if TYPE_CHECKING:
+    from copydraft.drafting.drafter import Drafter
+    from copydraft.engine.engine import Engine
+    from copydraft.engine.sampling import Picker
+
+_DRAFT_BEHIND_PROMPT = 16
+"""Most tokens drafted in the pass that reads the prompt's end: the format's opening."""
+
+
+class Reader(Protocol):
+    """Follows the answer's text; True once nothing more is wanted."""
+
+    def feed(self, delta: str) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where a sequence ends and how wide its passes may be, in tokens."""
+
+    max_tokens: int
+    draft: int
+    tie_threshold: float = 0.0
+    """Greedy picks that lead by less (logits) are decoded alone; 0 outside strict mode."""
+
+
+class ActiveSequence:
+    """Prompt and output of a request. `feed` and `take` are called in turns until `stop_reason`.
+
+    Tokens that are known but not in memory are pending: the prompt at first, then the last token
+    written, sometimes more after a rollback that had to go further back.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        prompt: list[int],
+        drafter: Drafter,
+        picker: Picker,
+        reader: Reader,
+        limits: Limits,
+        emit: Callable[[Event], None],
+    ) -> None:
+        self.stop_reason = ""
+        self.margins: list[float] = []
+        self.stream = TextStream()
+        self.meter = Meter(prompt_tokens=len(prompt))
+        self._engine = engine
+        self._memory = engine.memory
+        self._known = list(prompt)
+        self._prompt_length = len(prompt)
+        self._drafter = drafter
+        self._picker = picker
+        self._reader = reader
+        self._limits = limits
+        self._emit = emit
+        self._draft = NO_DRAFT
+        self._feed = Feed(0, 0, (), 0)
+        self._alone = False
+        self._shown = 0
+        # The last prompt token is always decoded: its logits are needed.
+        reusable = min(self._memory.common_prefix(prompt), len(prompt) - 1)
+        self.meter.reused_tokens = self._memory.rollback(reusable)
+        self._report_prefill()
+
+    def feed(self) -> Feed:
+        """The tokens for the next pass: a chunk of what is pending, or its end and a draft."""
+        start = len(self._memory)
+        pending = self._known[start:]
+        self._draft = NO_DRAFT
+        if len(pending) > self._engine.chunk:
+            self._feed = Feed(self._memory.sequence, start, pending[: self._engine.chunk], 0)
+        elif self._alone and len(pending) > 1:
+            self._feed = Feed(self._memory.sequence, start, pending[:-1], 0)
+        else:
+            self._propose(start + len(pending), behind_prompt=len(pending) > 1)
+            tokens = [*pending, *self._draft.tokens]
+            rows = 1 + len(self._draft.tokens)
+            self._feed = Feed(self._memory.sequence, start, tokens, rows)
+        return self._feed
+
+    def take(self, first_row: int, seconds: float) -> None:
+        """Use the pass: its rows of logits start at `first_row`, and it took so long."""
+        self._memory.decoded(self._feed.tokens)
+        if self._feed.rows == 0:
+            self._memory.checkpoint()
+            self._report_prefill()
+            return
+        alone = len(self._feed.tokens) == 1
+        verified = verify(
+            self._draft.tokens,
+            lambda row: self._engine.logits(first_row + row),
+            self._picker,
+            self._engine.model.end_tokens,
+            tie_threshold=0.0 if alone else self._limits.tie_threshold,
+        )
+        if self.meter.output_tokens or self._alone:
+            self.meter.passed(len(self._feed.tokens), seconds)
+        self.meter.verified(self._draft.corpus, len(self._draft.tokens), verified.accepted)
+        self._alone = verified.near_tie
+        self.meter.redecoded += verified.near_tie
+        self._write(verified)
+        self._drafter.written(verified.tokens, verified.accepted)
+        # What is in memory must be known, and its last token's logits are still to come.
+        keep = len(self._known) - 1
+        self._memory.rollback(min(len(self._memory), keep))
+
+    def close(self) -> None:
+        """Let out the text that was held back, after the last pass or in place of it."""
+        self.stream.end()
+        self._show()
+
+    def _propose(self, length: int, *, behind_prompt: bool) -> None:
+        if self._alone:
+            return
+        room = min(
+            self._limits.draft,
+            self._limits.max_tokens - self.meter.output_tokens - 1,
+            self._engine.context_size - length - 1,
+        )
+        if behind_prompt:
+            room = min(room, _DRAFT_BEHIND_PROMPT)
+        if self._limits.tie_threshold:
+            # A near tie takes back the whole pass, which recurrent models cannot do by themselves.
+            self._memory.checkpoint()
+        started = time.perf_counter()
+        self._draft = self._drafter.propose(max(0, room))
+        self.meter.proposed(time.perf_counter() - started)
+
+    def _write(self, verified: Verified) -> None:
+        """Take tokens into the answer, up to the one that ends it."""
+        written = copied = 0
+        for number, token in enumerate(verified.tokens):
+            written += 1
+            self._known.append(token)
+            drafted = number < verified.accepted
+            copied += drafted
+            corpus, path = (self._draft.corpus, self._draft.path) if drafted else ("", "")
+            self.stop_reason = self._stop_after(token, corpus, path, written)
+            if self.stop_reason:
+                break
+        margins = verified.margins[:written]
+        self.margins.extend(margins)
+        if written:
+            self.meter.wrote(written, copied, margins)
+        self._show()
+
+    def _stop_after(self, token: int, corpus: str, path: str, written: int) -> str:
+        """Put one token into the text; why the answer ends with it, or ""."""
+        if token in self._engine.model.end_tokens:
+            return "end"
+        before = len(self.stream.text)
+        self.stream.feed(self._engine.model.piece(token), corpus, path)
+        if self._reader.feed(self.stream.text[before:]):
+            return "format"
+        if self.meter.output_tokens + written >= self._limits.max_tokens:
+            return "length"
+        if len(self._known) >= self._engine.context_size:
+            return "context"
+        return ""
+
+    def _show(self) -> None:
+        """Send on the text that came since the last time."""
+        start = self._shown
+        self._shown = len(self.stream.text)
+        if self._shown > start:
+            self._emit(
+                Delta(
+                    text=self.stream.text[start:],
+                    spans=spans_from(self.stream.spans, start),
+                    tokens=self.meter.output_tokens,
+                )
+            )
+
+    def _report_prefill(self) -> None:
+        done = min(len(self._memory), self._prompt_length)
+        self._emit(Prefill(done=done, total=self._prompt_length, reused=self.meter.reused_tokens))
