@@ -1,0 +1,202 @@
+"""`.venv` in the checkout: made, filled and checked against a stamp of what it was made from."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import process
+from .cpu import read_cpu
+from .engine import Engine, choose, find_hip
+from .errors import SetupError
+from .proof import prove
+from .radeon import discrete_cards
+from .wheel import wheel_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / ".venv" / "bin" / "python"
+
+_VENV = ROOT / ".venv"
+_STAMP = _VENV / "setup.json"
+# Hatchling installs copydraft itself; the compilers' helpers beside it are one environment less.
+_RUNTIME = [ROOT / "requirements.txt", ROOT / "requirements-build.txt"]
+_DEV = [ROOT / "requirements-dev.txt"]
+_PIP = (PYTHON, "-m", "pip", "install", "--no-deps", "--no-input", "--disable-pip-version-check")
+
+
+def prepare(*, dev: bool = False, engine: bool = True) -> Path:
+    """Bring `.venv` up to date; the path of its Python.
+
+    Says on stderr what it does, and nothing where nothing is to be done.
+
+    Raises:
+        SetupError: something is missing on this machine, or a tool failed.
+    """
+    build = _engine_for_this_machine() if engine else None
+    wanted = _wanted(dev, build)
+    if _lacking(wanted):
+        with _alone():
+            _install(wanted, build)
+    return PYTHON
+
+
+def cache_dir() -> Path:
+    """Copydraft's cache, where `copydraft.paths` has it too."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "copydraft"
+
+
+def _engine_for_this_machine() -> Engine:
+    cards = discrete_cards()
+    hip = find_hip(os.environ.get("PATH", "")) if cards else None
+    return choose(os.environ.get("COPYDRAFT_BACKEND", ""), read_cpu(), cards, hip)
+
+
+# --- what is there and what is wanted ---------------------------------------------------------
+
+
+def _wanted(dev: bool, build: Engine | None) -> dict[str, str]:
+    """Each part of the environment with what it is made from."""
+    wanted = {"packages": _digest([*_RUNTIME, ROOT / "pyproject.toml"])}
+    if dev:
+        wanted["dev"] = _digest(_DEV)
+    if build:
+        wanted["engine"] = build.key
+    return wanted
+
+
+def _lacking(wanted: Mapping[str, str]) -> list[str]:
+    stamp = _read_stamp()
+    return [part for part in wanted if stamp.get(part) != wanted[part]]
+
+
+def _digest(files: list[Path]) -> str:
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _place() -> str:
+    """Scripts in `.venv` name its path; its packages belong to one version of Python."""
+    return f"{ROOT} {PYTHON.resolve()}"
+
+
+def _read_stamp() -> dict[str, str]:
+    """Empty where `.venv` has to be made anew: missing, moved, half changed, its Python gone."""
+    try:
+        stamp: dict[str, str] = json.loads(_STAMP.read_text("utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}
+    return stamp if stamp.get("place") == _place() and PYTHON.exists() else {}
+
+
+def _write_stamp(stamp: Mapping[str, str]) -> None:
+    _STAMP.write_text(json.dumps(stamp), "utf-8")
+
+
+@contextlib.contextmanager
+def _changing(part: str, made_from: str) -> Iterator[None]:
+    """Packages are replaced within: whoever is killed there leaves no stamp behind."""
+    stamp = _read_stamp()
+    _STAMP.unlink()
+    try:
+        yield
+    except SetupError:  # pip put everything back
+        stamp.pop(part, None)
+        _write_stamp(stamp)
+        raise
+    _write_stamp({**stamp, part: made_from})
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """One setup at a time: two builds would take twice as long each."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    cache = cache_dir()
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "setup.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("another setup of copydraft is running; waiting for it …", file=sys.stderr)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+# --- installing -------------------------------------------------------------------------------
+
+
+def _install(wanted: Mapping[str, str], build: Engine | None) -> None:
+    if not _read_stamp():
+        _make_venv()
+    for part in _lacking(wanted):
+        if part == "engine":
+            assert build is not None
+            _install_engine(build)
+        else:
+            with _changing(part, wanted[part]):
+                _install_pinned(part)
+
+
+def _make_venv() -> None:
+    if importlib.util.find_spec("ensurepip") is None:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        raise SetupError(
+            f"this Python {version} cannot make virtual environments (it has no ensurepip)",
+            f"Install that part (Debian, Ubuntu: apt install python{version}-venv), "
+            "then run this again.",
+        )
+    process.run(
+        [sys.executable, "-m", "venv", "--clear", _VENV],
+        title="making .venv",
+        log=cache_dir() / "venv.log",
+    )
+    _write_stamp({"place": _place()})
+
+
+def _install_pinned(part: str) -> None:
+    files = _DEV if part == "dev" else _RUNTIME
+    pins = sum(file.read_text("utf-8").count("==") for file in files)
+    seen = 0
+
+    def count(line: str) -> tuple[int, int]:
+        nonlocal seen
+        seen += bool(re.match("Collecting|Requirement already|Ignoring", line))
+        return seen, pins
+
+    process.run(
+        [*_PIP, "--require-hashes", *(f"--requirement={file}" for file in files)],
+        title=f"installing {'development ' if part == 'dev' else ''}packages",
+        log=cache_dir() / "packages.log",
+        count=count,
+        hint="Can pip reach its index? (pip config list shows which.)",
+    )
+    if part == "packages":
+        process.run(
+            [*_PIP, "--no-build-isolation", "--editable", ROOT],
+            title="installing copydraft",
+            log=cache_dir() / "copydraft.log",
+        )
+
+
+def _install_engine(build: Engine) -> None:
+    if build.warning:
+        print(f"copydraft: {build.warning}", file=sys.stderr)
+    wheel = wheel_for(build, PYTHON, cache_dir())
+    with _changing("engine", build.key):
+        process.run(
+            [*_PIP, "--no-index", "--force-reinstall", wheel],
+            title="installing llama.cpp",
+            log=cache_dir() / "engine.log",
+        )
+        prove(build, PYTHON, wheel)
