@@ -1,0 +1,82 @@
+"""Fetching a model: from the first source that has it, resumed, checked, placed in one step."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from copydraft.errors import NetworkProblem
+from copydraft.models import hub, library, wheels
+from copydraft.models.catalog import Entry, HubFile, Source
+from copydraft.models.transfer import PartialFile, Progress, SourceFailed, disk_full
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["Progress", "pull"]
+
+
+def pull(entry: Entry, report: Callable[[Progress], None]) -> Path:
+    """The model's file in the models directory, fetched if it is not there yet.
+
+    `report` is called a few times per second while bytes arrive. Interrupted at any point (also
+    by KeyboardInterrupt), the next call goes on from the bytes that are here; the final name only
+    ever holds the whole file with the right SHA-256.
+
+    Raises:
+        NetworkProblem: no source could give it; the message names what was tried.
+        DiskProblem: not enough room, or the models directory cannot be written.
+    """
+    target = library.path_of(entry)
+    if target.is_file():
+        return target
+
+    def wait() -> None:
+        report(Progress("waiting", "another pull of this model", 0, entry.size))
+
+    with library.locked(entry, wait):
+        if target.is_file():  # by the pull that this one waited for
+            return target
+        failures = []
+        for source in entry.sources:
+            try:
+                _fetch(entry, source, report)
+            except SourceFailed as failure:
+                failures.append(f"{source.label}: {failure}")
+            else:
+                return target
+    raise NetworkProblem(
+        f"cannot download {entry.name} ({'; '.join(failures)})",
+        f"check the network and pull again (it goes on where it stopped), or get {entry.file} "
+        "in another way and run `copydraft model use PATH`",
+    )
+
+
+def _fetch(entry: Entry, source: Source, report: Callable[[Progress], None]) -> None:
+    """The file from one source, under its final name.
+
+    Raises:
+        SourceFailed: the source cannot give it, or gave something else.
+        DiskProblem: there is no room for it.
+    """
+    location = hub.locate(source, entry.sha256) if isinstance(source, HubFile) else None
+    size = location.size if location else entry.size
+    sha256 = location.sha256 if location else entry.sha256
+    assert sha256 is not None, "the catalog gives the sum of all that comes in wheels"
+
+    def advance(done: int) -> None:
+        report(Progress("downloading", source.label, done, size))
+
+    path = library.partial_path(entry, sha256)
+    if path.exists():
+        report(Progress("checking", "what is here already", 0, size))
+    with PartialFile(path, size) as partial:
+        if shutil.disk_usage(path.parent).free < partial.missing:
+            raise disk_full(path.parent, partial.missing)
+        advance(partial.length)
+        if location:
+            hub.fetch(location, partial, advance)
+        else:
+            wheels.fetch(source, partial, advance)
+        partial.finish(library.path_of(entry), sha256)
