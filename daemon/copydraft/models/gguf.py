@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+import gguf
+
+from copydraft.errors import ModelProblem
+from copydraft.models import header
+from copydraft.models.fields import Fields, MemoryKind
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-MemoryKind = Literal["dense", "sliding-window", "recurrent", "hybrid"]
 
 _KV_VALUE_BYTES = 2  # f16
 _STATE_VALUE_BYTES = 4  # f32
 _PREFILL_TOKENS = 512
 _ACTIVATIONS_BYTES = 128 << 20
 _SPLIT_NAME = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf")
-_STATE_KEYS = ("ssm.", "shortconv.", "wkv.", "kda.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +49,6 @@ class ModelMetadata:
     """Jinja source; empty: the model was not made for chat."""
     bos_token: int | None
     eos_token: int | None
-    add_bos: bool
     memory_kind: MemoryKind
     sliding_window: int
     """How far sliding window layers look back; 0: there are none."""
@@ -63,7 +65,35 @@ def read_metadata(path: Path) -> ModelMetadata:
         ModelProblem: the file is missing, unreadable, damaged, cut short, not a GGUF, not a model
             that writes text, or one part of several.
     """
-    raise NotImplementedError
+    parts = _parts(path)
+    headers = [_header(part) for part in parts]
+    fields = Fields(path, headers[0])
+    _refuse_other_kinds(path, fields)
+    kv_heads = fields.kv_heads()
+    return ModelMetadata(
+        path=path,
+        name=fields.text("general.name") or path.stem,
+        architecture=fields.architecture,
+        parameters=sum(header.parameters for header in headers),
+        quantization=_quantization(fields.number("general.file_type", -1)),
+        file_bytes=sum(part.stat().st_size for part in parts),
+        weight_bytes=sum(header.tensor_bytes for header in headers),
+        context_length=fields.need("context_length"),
+        embedding_length=fields.need("embedding_length"),
+        block_count=fields.need("block_count"),
+        head_count=fields.most("attention.head_count"),
+        kv_heads=kv_heads,
+        vocab_size=fields.header.counts["tokenizer.ggml.tokens"],
+        tokenizer=fields.text("tokenizer.ggml.model"),
+        pre_tokenizer=fields.text("tokenizer.ggml.pre"),
+        chat_template=fields.text("tokenizer.chat_template"),
+        bos_token=fields.token("bos"),
+        eos_token=fields.token("eos"),
+        memory_kind=fields.memory_kind(kv_heads),
+        sliding_window=fields.number(f"{fields.architecture}.attention.sliding_window"),
+        kv_bytes=sum(kv_heads) * fields.head_lengths() * _KV_VALUE_BYTES,
+        state_bytes=fields.state_values(kv_heads) * _STATE_VALUE_BYTES,
+    )
 
 
 def memory_needed(metadata: ModelMetadata, context: int, *, rollback: int = 8) -> int:
@@ -79,3 +109,52 @@ def memory_needed(metadata: ModelMetadata, context: int, *, rollback: int = 8) -
         + logits
         + _ACTIVATIONS_BYTES
     )
+
+
+def _header(path: Path) -> header.Header:
+    try:
+        return header.read(path)
+    except header.Damaged as error:
+        raise ModelProblem(
+            f"{path} cannot be used: {error}", "download it again, or give another .gguf file"
+        ) from error
+    except OSError as error:
+        raise ModelProblem(f"cannot read {path}: {error.strerror}", "give a .gguf file") from error
+
+
+def _parts(path: Path) -> list[Path]:
+    """All files of a model that is split into several; otherwise the one."""
+    if (name := _SPLIT_NAME.fullmatch(path.name)) is None:
+        return [path]
+    stem, number, count = name.groups()
+    parts = [
+        path.with_name(f"{stem}-{part:05}-of-{count}.gguf") for part in range(1, int(count) + 1)
+    ]
+    if int(number) != 1:
+        raise ModelProblem(f"{path.name} is a part of a model", f"give its first: {parts[0]}")
+    if missing := [part.name for part in parts if not part.exists()]:
+        raise ModelProblem(f"{missing[0]} is missing", "put all parts into one directory")
+    return parts
+
+
+def _refuse_other_kinds(path: Path, fields: Fields) -> None:
+    kind = fields.text("general.type") or "model"
+    causal = fields.header.values.get(f"{fields.architecture}.attention.causal", True)
+    if kind != "model" or fields.architecture == "clip":
+        raise ModelProblem(
+            f"{path} is no language model ({kind}, {fields.architecture})",
+            "give the model's own .gguf file",
+        )
+    if causal is False or not fields.header.counts.get("tokenizer.ggml.tokens"):
+        raise ModelProblem(
+            f"{path} writes no text (it is for embeddings, or has no vocabulary)",
+            "give a model that was made to write text",
+        )
+
+
+def _quantization(file_type: int) -> str:
+    try:
+        name: str = gguf.LlamaFileType(file_type).name
+    except ValueError:
+        return ""
+    return name.removeprefix("MOSTLY_").removeprefix("ALL_")

@@ -51,6 +51,8 @@ class Damaged(Exception):  # noqa: N818 (not shown: `gguf.read_metadata` makes a
 
 @dataclass(frozen=True)
 class Header:
+    """Keys, and sums over the tensors."""
+
     values: dict[str, Value]
     """Keys whose values are numbers, texts or short arrays of numbers."""
     counts: dict[str, int]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 # The HTTP library of huggingface_hub, whose errors it lets through.
 import httpx2
-from huggingface_hub import get_hf_file_metadata, get_session, hf_hub_url
+from huggingface_hub import get_hf_file_metadata, get_session, get_token, hf_hub_url
 from huggingface_hub.errors import (
     EntryNotFoundError,
     GatedRepoError,
@@ -18,7 +18,6 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
-from huggingface_hub.utils._headers import build_hf_headers
 
 from copydraft.models.transfer import SourceFailed
 
@@ -37,6 +36,8 @@ _CHUNK_BYTES = 256 * 1024
 
 @dataclass(frozen=True)
 class Location:
+    """Where a file is, and what it will be."""
+
     url: str
     size: int
     sha256: str
@@ -91,7 +92,9 @@ def fetch(location: Location, partial: PartialFile, advance: Callable[[int], Non
 
 
 def _stream(url: str, partial: PartialFile, advance: Callable[[int], None]) -> None:
-    headers = {**build_hf_headers(), "Range": f"bytes={partial.length}-"}
+    headers = {"Range": f"bytes={partial.length}-"}
+    if token := get_token():
+        headers["Authorization"] = f"Bearer {token}"
     with get_session().stream("GET", url, headers=headers, timeout=_STALL_SECONDS) as response:
         if response.status_code == httpx2.codes.OK:
             partial.restart()  # no ranges here: it starts from the first byte

