@@ -51,7 +51,7 @@ class Device(NamedTuple):
 
 def devices() -> list[Device]:
     """All devices, in llama.cpp's order of preference."""
-    library = llama_cpp.llama_cpp._lib  # noqa: SLF001  # ggml has no binding of its own
+    library = llama_cpp.llama_cpp._lib  # ggml has no binding of its own
     for function, kind in (
         (library.ggml_backend_dev_get, ctypes.c_void_p),
         (library.ggml_backend_dev_name, ctypes.c_char_p),

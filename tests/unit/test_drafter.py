@@ -1,0 +1,58 @@
+"""The drafter of a request joins its sources and remembers all that was written."""
+
+from __future__ import annotations
+
+from copydraft.drafting.drafter import CopyDrafter, NoDrafter
+from copydraft.drafting.policy import Policy, Survival
+from copydraft.tokens import NO_DRAFT, Document
+
+FREE = [1.0] * 64
+
+
+def drafter(*documents: Document, costs: list[float] = FREE) -> CopyDrafter:
+    return CopyDrafter(documents, Policy(costs, Survival()))
+
+
+def region(*tokens: int) -> Document:
+    return Document("region", "a.py", "region", tokens)
+
+
+def test_the_region_is_drafted_from_its_start() -> None:
+    assert list(drafter(region(1, 2, 3)).propose(8).tokens) == [1, 2, 3]
+
+
+def test_a_draft_names_where_it_was_copied_from() -> None:
+    draft = drafter(region(1, 2, 3)).propose(8)
+    assert (draft.corpus, draft.path) == ("region", "a.py")
+
+
+def test_a_draft_keeps_to_the_limit() -> None:
+    assert list(drafter(region(1, 2, 3)).propose(2).tokens) == [1, 2]
+    assert drafter(region(1, 2, 3)).propose(0) == NO_DRAFT
+
+
+def test_text_of_the_session_is_drafted_where_the_region_ends() -> None:
+    subject = drafter(region(1, 2), Document("session", "", "prompt", (7, 8, 9, 10)))
+    subject.written([1, 2, 7, 8], accepted=0)
+    draft = subject.propose(8)
+    assert (list(draft.tokens), draft.corpus) == ([9, 10], "session")
+
+
+def test_a_prediction_is_followed_like_the_region() -> None:
+    subject = drafter(Document("prediction", "a.py", "region", (1, 5, 6)), region(1, 2, 3))
+    subject.written([1, 5], accepted=0)
+    draft = subject.propose(1)
+    assert (list(draft.tokens), draft.corpus) == ([6], "prediction")
+
+
+def test_two_drafters_share_no_text() -> None:
+    drafter(region(1, 2)).written([40, 41, 42], accepted=0)
+    other = drafter(region(1, 2))
+    other.written([40], accepted=0)
+    assert 41 not in other.propose(8).tokens
+
+
+def test_plain_decoding_proposes_nothing() -> None:
+    plain = NoDrafter()
+    plain.written([1, 2, 3], accepted=0)
+    assert plain.propose(8) == NO_DRAFT
