@@ -78,6 +78,11 @@ class ActiveSequence:
         self.meter.reused_tokens = self._memory.rollback(reusable)
         self._report_prefill()
 
+    @property
+    def output(self) -> list[int]:
+        """The tokens written so far, the one that ended the answer included."""
+        return self._known[self._prompt_length :]
+
     def feed(self) -> Feed:
         """The tokens for the next pass: a chunk of what is pending, or its end and a draft."""
         start = len(self._memory)
@@ -101,6 +106,8 @@ class ActiveSequence:
             self._memory.checkpoint()
             self._report_prefill()
             return
+        if not self.meter.output_tokens:
+            self._report_prefill()
         alone = len(self._feed.tokens) == 1
         verified = verify(
             self._draft.tokens,

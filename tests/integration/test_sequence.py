@@ -1,0 +1,198 @@
+"""Whole sequences on tiny models of every kind of memory: drafting changes nothing but the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from copydraft.drafting.drafter import CopyDrafter, Drafter, NoDrafter
+from copydraft.drafting.policy import Policy, Survival
+from copydraft.engine.engine import Engine
+from copydraft.protocol import Delta, Event, Prefill, Sampling
+from copydraft.serving.sequence import ActiveSequence, Limits
+from copydraft.tokens import Document, Draft
+
+KINDS = ["dense_model", "sliding_window_model", "hybrid_model", "short_conv_model"]
+PROMPT = [(7 * i * i + 3 * i) % 250 for i in range(300)]
+GREEDY = Sampling()
+TIE = 0.05
+"""Above what the logits of these models differ by between widths (0.02 was the most seen)."""
+
+
+class Endless:
+    """A reader that never has enough."""
+
+    def feed(self, delta: str) -> bool:
+        return False
+
+
+class Scripted:
+    """A drafter that proposes what it was given, pass by pass."""
+
+    def __init__(self, drafts: Sequence[Sequence[int]]) -> None:
+        self._drafts = list(drafts)
+
+    def propose(self, limit: int) -> Draft:
+        return Draft(self._drafts.pop(0)[:limit] if self._drafts else (), "region", "a.py")
+
+    def written(self, tokens: Sequence[int], accepted: int) -> None:
+        pass
+
+
+class Run:
+    """One sequence, decoded to its end."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        drafter: Drafter,
+        *,
+        prompt: list[int] = PROMPT,
+        tokens: int = 120,
+        strict: bool = False,
+        sampling: Sampling = GREEDY,
+    ) -> None:
+        self.events: list[Event] = []
+        limits = Limits(tokens, engine.widest_draft(24), TIE if strict else 0.0)
+        self.sequence = ActiveSequence(
+            engine, prompt, drafter, engine.picker(sampling), Endless(), limits, self.events.append
+        )
+        while not self.sequence.stop_reason:
+            feed = self.sequence.feed()
+            engine.decode([feed])
+            self.sequence.take(0, 0.0)
+        self.sequence.close()
+        self.tokens = self.sequence.output
+        self.text = self.sequence.stream.text
+        self.stats = self.sequence.meter.stats(
+            kind="edit", agent="", model="", device="", draft=True, strict=strict, stop_reason=""
+        )
+
+
+@pytest.fixture(params=KINDS)
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    path: Path = request.getfixturevalue(request.param)
+    engine = Engine(path, context=1024, threads=1)
+    yield engine
+    engine.close()
+
+
+def changed_copy(tokens: list[int]) -> Document:
+    """A region that the answer copies with changes: some replaced, some inserted, some deleted."""
+    copy = list(tokens)
+    for place in range(10, len(copy), 17):
+        copy[place] = (copy[place] + 1) % 250
+    del copy[40:44]
+    copy[70:70] = [1, 2, 3]
+    return Document("region", "a.py", "region", copy)
+
+
+def copying(tokens: list[int]) -> CopyDrafter:
+    return CopyDrafter([changed_copy(tokens)], Policy([1.0] * 25, Survival()))
+
+
+def first_difference(a: list[int], b: list[int]) -> int | None:
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=True)) if x != y), None)
+
+
+def test_text_with_drafts_equals_plain_text_up_to_a_near_tie(engine: Engine) -> None:
+    plain = Run(engine, NoDrafter())
+    drafted = Run(engine, copying(plain.tokens))
+    assert drafted.stats.accepted["region"] > 60
+    fork = first_difference(plain.tokens, drafted.tokens)
+    assert fork is None or plain.sequence.margins[fork] < TIE
+
+
+def test_strict_text_with_drafts_equals_plain_text(engine: Engine) -> None:
+    plain = Run(engine, NoDrafter())
+    assert Run(engine, copying(plain.tokens), strict=True).tokens == plain.tokens
+
+
+def test_strict_mode_decodes_near_ties_alone(engine: Engine) -> None:
+    plain = Run(engine, NoDrafter())
+    ties = sum(margin < TIE for margin in plain.sequence.margins)
+    strict = Run(engine, copying(plain.tokens), strict=True)
+    assert (strict.stats.redecoded > 0) == (ties > 0)
+
+
+def test_sampled_text_with_drafts_equals_plain_text_of_the_same_seed(engine: Engine) -> None:
+    sampling = Sampling(temperature=0.9, seed=11)
+    plain = Run(engine, NoDrafter(), sampling=sampling)
+    drafted = Run(engine, copying(plain.tokens), sampling=sampling)
+    assert drafted.stats.accepted["region"] > 60
+    fork = first_difference(plain.tokens, drafted.tokens)
+    assert fork is None or plain.sequence.margins[fork] < TIE
+
+
+def test_other_seeds_give_other_text(engine: Engine) -> None:
+    texts = {
+        tuple(Run(engine, NoDrafter(), sampling=Sampling(temperature=0.9, seed=seed)).tokens)
+        for seed in (1, 2)
+    }
+    assert len(texts) == 2
+
+
+def test_wrong_drafts_cost_passes_and_change_nothing(engine: Engine) -> None:
+    plain = Run(engine, NoDrafter(), tokens=40)
+    never = [token for token in range(250) if token not in plain.tokens][:3]
+    wrong = Run(engine, Scripted([never] * 40), tokens=40)
+    fork = first_difference(plain.tokens, wrong.tokens)
+    assert fork is None or plain.sequence.margins[fork] < TIE
+    assert wrong.stats.accepted == {"region": 0}
+
+
+def test_a_prompt_that_was_read_before_is_not_read_again(engine: Engine) -> None:
+    first = Run(engine, NoDrafter(), tokens=4)
+    again = Run(engine, NoDrafter(), tokens=4)
+    assert first.stats.reused_tokens == 0
+    # Recurrent models come back to the last state saved while the prompt was read.
+    assert again.stats.reused_tokens >= 256
+    assert again.tokens == first.tokens
+
+
+def test_a_changed_prompt_is_read_from_the_change_on(engine: Engine) -> None:
+    other = [*PROMPT[:280], *(5, 6, 7) * 10]
+    fresh = Run(engine, NoDrafter(), prompt=other, tokens=20)
+    Run(engine, NoDrafter(), tokens=4)
+    reused = Run(engine, NoDrafter(), prompt=other, tokens=20)
+    assert reused.stats.reused_tokens >= 256
+    fork = first_difference(fresh.tokens, reused.tokens)
+    assert fork is None or fresh.sequence.margins[fork] < TIE
+
+
+def test_max_tokens_is_kept_although_the_draft_runs_further(engine: Engine) -> None:
+    plain = Run(engine, NoDrafter(), tokens=30)
+    drafted = Run(engine, Scripted([plain.tokens]), tokens=10)
+    assert len(drafted.tokens) == 10
+    assert drafted.sequence.stop_reason == "length"
+
+
+def test_the_context_ends_a_sequence_without_a_fault(engine: Engine) -> None:
+    prompt = [(i * i) % 250 for i in range(1000)]
+    run = Run(engine, copying(prompt), prompt=prompt, tokens=500)
+    assert run.sequence.stop_reason == "context"
+    assert len(prompt) + len(run.tokens) == 1024
+
+
+def test_progress_of_the_prompt_is_told_chunk_by_chunk(engine: Engine) -> None:
+    events = Run(engine, NoDrafter(), tokens=1).events
+    told = [event for event in events if isinstance(event, Prefill)]
+    assert told == [
+        Prefill(done=0, total=300, reused=0),
+        Prefill(done=256, total=300, reused=0),
+        Prefill(done=300, total=300, reused=0),
+    ]
+
+
+def test_deltas_together_are_the_text_and_their_spans_cover_it(engine: Engine) -> None:
+    plain = Run(engine, NoDrafter())
+    run = Run(engine, copying(plain.tokens))
+    deltas = [event for event in run.events if isinstance(event, Delta)]
+    assert "".join(delta.text for delta in deltas) == run.text
+    for delta in deltas:
+        assert delta.spans[0].start == 0
+        assert delta.spans[-1].end == len(delta.text)
+    copied = sum(s.end - s.start for s in run.sequence.stream.spans if s.corpus == "region")
+    assert copied > len(run.text) / 2
