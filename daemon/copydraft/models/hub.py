@@ -57,7 +57,10 @@ def locate(source: HubFile, sha256: str | None) -> Location:
     except (RepositoryNotFoundError, RevisionNotFoundError, EntryNotFoundError):
         raise SourceFailed(f"there is no {source.repo}/{source.file}") from None
     except HfHubHTTPError as error:
-        raise SourceFailed(f"it answers {error.response.status_code}") from error
+        status = error.response.status_code
+        if status == httpx2.codes.NOT_FOUND:
+            raise SourceFailed(f"there is no {source.repo}/{source.file}") from None
+        raise SourceFailed(f"it answers {status}") from error
     except OfflineModeIsEnabled:
         raise SourceFailed("HF_HUB_OFFLINE is set") from None
     except httpx2.HTTPError as error:

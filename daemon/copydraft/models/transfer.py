@@ -41,7 +41,8 @@ def disk_full(directory: Path, missing: int) -> DiskProblem:
     )
 
 
-def _disk_problem(error: OSError, path: Path, missing: int) -> DiskProblem:
+def disk_problem(error: OSError, path: Path, missing: int) -> DiskProblem:
+    """What to tell the user when `missing` more bytes were to be written to `path`."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return disk_full(path.parent, missing)
     return DiskProblem(f"cannot write {path}: {error.strerror}", "mend the directory's rights")
@@ -67,7 +68,7 @@ class PartialFile:
                 self._hash.update(chunk)
                 self.length += len(chunk)
         except OSError as error:
-            raise _disk_problem(error, path, size) from error
+            raise disk_problem(error, path, size) from error
         if self.length > size:
             self.restart()
 
@@ -81,6 +82,8 @@ class PartialFile:
         trace: TracebackType | None,
     ) -> None:
         self._file.close()
+        if self.length == 0:
+            self.discard()
 
     @property
     def missing(self) -> int:
@@ -107,7 +110,7 @@ class PartialFile:
             try:
                 written = self._file.write(rest)
             except OSError as error:
-                raise _disk_problem(error, self.path, self.missing) from error
+                raise disk_problem(error, self.path, self.missing) from error
             self._hash.update(rest[:written])
             self.length += written
             rest = rest[written:]
@@ -126,7 +129,7 @@ class PartialFile:
             os.fsync(self._file.fileno())
             self.path.replace(target)
         except OSError as error:
-            raise _disk_problem(error, self.path, self.missing) from error
+            raise disk_problem(error, self.path, self.missing) from error
 
     def discard(self) -> None:
         self.path.unlink(missing_ok=True)

