@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from copydraft.engine.batch import Feed
 from copydraft.engine.cost import Calibration, calibrate
-from copydraft.engine.llama import Context, Feed, Model
+from copydraft.engine.llama import Context, Model
 from copydraft.engine.memory import SequenceMemory
 from copydraft.engine.sampling import Greedy, Picker, Sampled
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import llama_cpp
 import numpy as np
 
+from copydraft.engine.batch import Batch, Feed
 from copydraft.errors import Cancelled, EngineProblem, ModelProblem, OutOfMemory
 
 if TYPE_CHECKING:
@@ -30,15 +31,6 @@ MAX_ROWS = 128
 """Most rows of logits in one pass."""
 
 _log = logging.getLogger(__name__)
-
-
-class Feed(NamedTuple):
-    """Tokens of one sequence to be decoded at `position`; logits wanted for the last `rows`."""
-
-    sequence: int
-    position: int
-    tokens: Sequence[int]
-    rows: int
 
 
 class Device(NamedTuple):
@@ -242,7 +234,8 @@ class Context:
             )
         self._model = model
         self._memory: Any = llama_cpp.llama_get_memory(self._context)
-        self._batch = _Batch(MAX_BATCH)
+        self._batch = Batch(MAX_BATCH)
+        self._struct = _struct(self._batch)
         self._candidates = np.zeros(
             model.vocab_size, dtype=[("id", np.int32), ("logit", np.float32), ("p", np.float32)]
         )
@@ -269,8 +262,8 @@ class Context:
             Cancelled: `abort` was called; memory beyond the feeds' positions is undefined.
             EngineProblem: llama.cpp refused or failed.
         """
-        self._batch.fill(feeds)
-        code = llama_cpp.llama_decode(self._context, self._batch.struct)
+        self._struct.n_tokens = self._batch.fill(feeds)
+        code = llama_cpp.llama_decode(self._context, self._struct)
         if code == 0:
             llama_cpp.llama_synchronize(self._context)
         elif code == 2:
@@ -363,48 +356,21 @@ class _Filter:
         llama_cpp.llama_sampler_free(self._chain)
 
 
-class _Batch:
-    """A `llama_batch` whose arrays are numpy's."""
+def _struct(batch: Batch) -> Any:
+    """llama.cpp's view of the arrays; it must not outlive them."""
 
-    def __init__(self, capacity: int) -> None:
-        self._token = np.zeros(capacity, np.int32)
-        self._position = np.zeros(capacity, np.int32)
-        self._sequence_count = np.ones(capacity, np.int32)
-        self._sequence = np.zeros(capacity, np.int32)
-        # One pointer a token, to its sequence id.
-        self._sequence_pointers = self._sequence.ctypes.data + 4 * np.arange(
-            capacity, dtype=np.intp
-        )
-        self._wanted = np.zeros(capacity, np.int8)
-        self.row_positions: list[int] = []
+    def pointer(array: NDArray[Any], kind: Any) -> Any:
+        return array.ctypes.data_as(ctypes.POINTER(kind))
 
-        def pointer(array: NDArray[Any], kind: Any) -> Any:
-            return array.ctypes.data_as(ctypes.POINTER(kind))
-
-        self.struct = llama_cpp.llama_batch(
-            n_tokens=0,
-            token=pointer(self._token, ctypes.c_int32),
-            embd=None,
-            pos=pointer(self._position, ctypes.c_int32),
-            n_seq_id=pointer(self._sequence_count, ctypes.c_int32),
-            seq_id=pointer(self._sequence_pointers, ctypes.POINTER(ctypes.c_int32)),
-            logits=pointer(self._wanted, ctypes.c_int8),
-        )
-
-    def fill(self, feeds: Sequence[Feed]) -> None:
-        start = 0
-        self.row_positions = []
-        for feed in feeds:
-            end = start + len(feed.tokens)
-            first_row = end - feed.rows
-            self._token[start:end] = feed.tokens
-            self._position[start:end] = np.arange(feed.position, feed.position + end - start)
-            self._sequence[start:end] = feed.sequence
-            self._wanted[start:first_row] = 0
-            self._wanted[first_row:end] = 1
-            self.row_positions.extend(range(first_row, end))
-            start = end
-        self.struct.n_tokens = start
+    return llama_cpp.llama_batch(
+        n_tokens=0,
+        token=pointer(batch.tokens, ctypes.c_int32),
+        embd=None,
+        pos=pointer(batch.positions, ctypes.c_int32),
+        n_seq_id=pointer(batch.sequence_counts, ctypes.c_int32),
+        seq_id=pointer(batch.sequence_pointers, ctypes.POINTER(ctypes.c_int32)),
+        logits=pointer(batch.wanted, ctypes.c_int8),
+    )
 
 
 # --- logs -------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from copydraft.engine.llama import Feed
+from copydraft.engine.batch import Feed
 from copydraft.engine.verify import Verified, verify
 from copydraft.protocol import Delta, Event, Prefill
 from copydraft.serving.meter import Meter
