@@ -121,7 +121,8 @@ def _changing(part: str, made_from: str) -> Iterator[None]:
 def _alone() -> Iterator[None]:
     """One setup at a time: two builds would take twice as long each."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup means it
+            signal.signal(number, signal.default_int_handler)
     cache = cache_dir()
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "setup.lock").open("w") as lock:

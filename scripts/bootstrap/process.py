@@ -7,6 +7,7 @@ import re
 import selectors
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING
 
@@ -25,6 +26,7 @@ _NO_FAULT = re.compile(
     r"\[|note:|.*(finished with status|-failed$|-with-error$|Failed (to )?build)"
 )
 _SHOWN_FAULTS = 6
+_PATIENCE = 50  # tenths of a second
 
 
 def run(
@@ -85,7 +87,23 @@ def _run_logged(
             return process.wait()
         finally:
             if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
+                _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a tool and whatever it started.
+
+    Ninja's compilers are in groups of their own, and it ends them when it is asked to end itself.
+    """
+    os.killpg(process.pid, signal.SIGTERM)
+    for _ in range(_PATIENCE):
+        process.poll()
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGKILL)
 
 
 def _lines(pipe: IO[bytes]) -> Iterator[bytes]:
