@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from copydraft.drafting.drafter import CopyDrafter, Drafter, NoDrafter
-from copydraft.drafting.policy import Policy, Survival
+from copydraft.drafting.drafter import Drafter, NoDrafter
 from copydraft.errors import Cancelled, CopydraftError
 from copydraft.serving.sequence import ActiveSequence, Limits
 
@@ -28,10 +28,15 @@ class Client(Protocol):
     def emit(self, event: Event) -> None: ...
 
 
+MakeDrafter = Callable[["Task", list[float]], Drafter]
+"""A drafter for a task; the costs of passes by width, width 1 first, say how far it may draft."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A raw answer, or as much as there was when `error` ended it."""
 
+    tokens: list[int]
     text: str
     spans: list[Span]
     margins: list[float]
@@ -44,9 +49,9 @@ def decode(
     kind: Kind,
     task: Task,
     loaded: Loaded,
-    survival: Survival,
     config: Config,
     client: Client,
+    make_drafter: MakeDrafter,
 ) -> Outcome:
     """Decode the answer to `task`, telling the client of text as it comes.
 
@@ -63,10 +68,11 @@ def decode(
         draft=engine.widest_draft(config.max_draft) if drafts else 0,
         tie_threshold=loaded.calibration.tie_threshold if strict and greedy else 0.0,
     )
+    costs = loaded.calibration.table(limits.draft + 1)
     sequence = ActiveSequence(
         engine,
         task.prompt,
-        _drafter(task, limits, loaded, survival),
+        make_drafter(task, costs) if limits.draft else NoDrafter(),
         engine.picker(generation.sampling),
         task.reader,
         limits,
@@ -95,10 +101,11 @@ def decode(
         stop_reason="cancelled" if error else sequence.stop_reason,
     )
     margins = sequence.margins if generation.margins else []
-    return Outcome(sequence.stream.text, sequence.stream.spans, margins, stats, error)
-
-
-def _drafter(task: Task, limits: Limits, loaded: Loaded, survival: Survival) -> Drafter:
-    if limits.draft == 0:
-        return NoDrafter()
-    return CopyDrafter(task.documents, Policy(loaded.calibration.table(limits.draft + 1), survival))
+    return Outcome(
+        tokens=sequence.output,
+        text=sequence.stream.text,
+        spans=sequence.stream.spans,
+        margins=margins,
+        stats=stats,
+        error=error,
+    )

@@ -15,13 +15,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from copydraft.config import Config
-from copydraft.drafting.policy import Survival
+from copydraft.drafting.drafter import CopyDrafter, Drafter
+from copydraft.drafting.policy import Policy, Survival
 from copydraft.errors import Cancelled, CopydraftError, EngineProblem
 from copydraft.protocol import Event, Failed, Loading, Notice, Queued, RequestStats
 from copydraft.serving import loading
 from copydraft.serving.decoding import decode
 from copydraft.serving.service import CostStore, Emit, ServingStatus
-from copydraft.serving.tasks import Request, kind_of, task_of
+from copydraft.serving.tasks import Request, Task, kind_of, task_of
 
 if TYPE_CHECKING:
     from copydraft.protocol import Kind
@@ -169,10 +170,12 @@ class Scheduler:
         kind = kind_of(job.request)
         task = task_of(job.request, loaded)
         survival = self._survival.setdefault(kind, Survival())
+
+        def drafter(task: Task, costs: list[float]) -> Drafter:
+            return CopyDrafter(task.documents, Policy(costs, survival))
+
         try:
-            outcome = decode(
-                job.request.generation, kind, task, loaded, survival, self._config, job
-            )
+            outcome = decode(job.request.generation, kind, task, loaded, self._config, job, drafter)
         except EngineProblem:
             # Whatever went wrong in llama.cpp, the next request starts from a fresh model.
             self._unload()
