@@ -72,6 +72,28 @@ def load(
         ) from error
 
 
+Source = Literal["default", "file", "environment"]
+
+
+def sources(
+    *, environ: Mapping[str, str] | None = None, file: Path | None = None
+) -> dict[str, Source]:
+    """Where the value of each setting comes from.
+
+    Raises:
+        BadRequest: the file is not TOML.
+    """
+    stored = _read(file if file is not None else paths.config_file())
+    env = os.environ if environ is None else environ
+
+    def source(key: str) -> Source:
+        if f"COPYDRAFT_{key.upper()}" in env:
+            return "environment"
+        return "file" if key in stored else "default"
+
+    return {key: source(key) for key in KEYS}
+
+
 def store(key: str, value: str | int | float | bool, *, file: Path | None = None) -> Path:
     """Write one setting into the config file, other lines kept as they are; its path.
 

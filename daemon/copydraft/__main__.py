@@ -1,0 +1,5 @@
+"""`python -m copydraft` is the command `copydraft`."""
+
+from copydraft.cli import main
+
+main()

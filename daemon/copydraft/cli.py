@@ -1,0 +1,366 @@
+"""The command line: arguments and options only; what they do is imported when it is asked for."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from copydraft import __version__
+from copydraft.errors import BadRequest, Cancelled, CopydraftError
+
+if TYPE_CHECKING:
+    from copydraft.protocol import Generation
+
+# Everything else is imported inside the commands: `--help` and `status` must answer at once.
+# ruff: noqa: PLC0415
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_JSON = "copydraft.json"
+
+
+class _Root(click.Group):
+    """Turns every fault into one line on stderr (and an object on stdout with --json)."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt:
+            fault: CopydraftError = Cancelled("interrupted")
+        except CopydraftError as error:
+            fault = error
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+                raise  # the reader of our output has left: click ends quietly
+            if os.environ.get("COPYDRAFT_DEBUG"):
+                raise
+            fault = CopydraftError(
+                f"this is a bug: {type(error).__name__}: {error}",
+                "please report it, with what COPYDRAFT_DEBUG=1 prints for the same command",
+            )
+        _report(fault, as_json=_JSON in context.meta)
+        sys.exit(fault.exit_status)
+
+
+def _report(fault: CopydraftError, *, as_json: bool) -> None:
+    if as_json:
+        error = {"code": fault.code, "message": fault.message, "hint": fault.hint}
+        click.echo(json.dumps({"error": error}))
+    click.echo(f"{click.style('copydraft:', fg='red')} {fault.message}", err=True)
+    if fault.hint:
+        click.echo(f"  → {fault.hint}", err=True)
+
+
+# --- options that several commands have -----------------------------------------------------
+
+
+def _remember_json(context: click.Context, _: click.Parameter, value: bool) -> bool:
+    if value:
+        context.meta[_JSON] = True
+    return value
+
+
+_json_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    is_eager=True,
+    callback=_remember_json,
+    help="Print one JSON object on stdout and nothing else there.",
+)
+
+
+_file_argument = click.argument("file", type=click.Path(path_type=Path))
+_lines_option = click.option(
+    "--lines",
+    default=":",
+    metavar="A:B",
+    help="Lines to work on, counted from 1, both ends included: A:B, A, A: or :B. "
+    "Without it, the whole file.",
+)
+
+
+_generation_options: list[Callable[[Any], Any]] = [
+    click.option("--model", default="", help="Model by name or path of a .gguf."),
+    click.option("--no-draft", is_flag=True, help="Decode plainly, for comparison."),
+    click.option("--strict", is_flag=True, help="Decode near ties alone: exactly the plain text."),
+    click.option(
+        "--temperature",
+        type=click.FloatRange(0, 5),
+        default=0.0,
+        show_default=True,
+        help="0 picks the likeliest token, higher values vary more.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0, 2**32 - 1),
+        default=0,
+        show_default=True,
+        help="Random seed where the temperature is above 0.",
+    ),
+]
+
+
+def _with_generation(command: F) -> F:
+    for option in reversed(_generation_options):
+        command = option(command)
+    return command
+
+
+def _generation(
+    model: str, no_draft: bool, strict: bool, temperature: float, seed: int
+) -> Generation:
+    from copydraft import config, terminal_models
+    from copydraft.protocol import Generation, Sampling
+
+    settings = config.load({"model": model or None, "strict": strict or None})
+    return Generation(
+        model=terminal_models.ready(settings.model),
+        sampling=Sampling(temperature=temperature, seed=seed),
+        draft=not no_draft,
+        strict=settings.strict,
+    )
+
+
+# --- requests -------------------------------------------------------------------------------
+
+
+@click.group(cls=_Root, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="copydraft %(version)s")
+def cli() -> None:
+    """Local code edits at copying speed: the draft is the text already in reach."""
+
+
+@cli.command()
+@_file_argument
+@_lines_option
+@click.option(
+    "-i", "--instruction", required=True, help="What to do, in words; `-` reads it from stdin."
+)
+@click.option("--write", is_flag=True, help="Write the edit into the file.")
+@_with_generation
+@_json_option
+def edit(
+    file: Path, lines: str, instruction: str, write: bool, as_json: bool, **options: Any
+) -> None:
+    """Rewrite lines of FILE as an instruction says, and print the diff."""
+    from copydraft import ask
+
+    if instruction == "-":
+        instruction = sys.stdin.read()
+    if not instruction.strip():
+        raise BadRequest("the instruction is empty", "say what to do: -i 'Add type hints'")
+    target = ask.Target.read(file, lines)
+    ask.edit(target, instruction, _generation(**options), write=write, as_json=as_json)
+
+
+@cli.command()
+@_file_argument
+@_lines_option
+@click.option("-q", "--question", default="", help="What to explain in particular.")
+@_with_generation
+@_json_option
+def explain(file: Path, lines: str, question: str, as_json: bool, **options: Any) -> None:
+    """Explain lines of FILE in Markdown."""
+    from copydraft import ask
+
+    target = ask.Target.read(file, lines)
+    ask.explain(target, question, _generation(**options), as_json=as_json)
+
+
+# --- models ---------------------------------------------------------------------------------
+
+
+@cli.group("model")
+def model_group() -> None:
+    """List, download, choose and remove models."""
+
+
+@model_group.command("list")
+@_json_option
+def model_list(as_json: bool) -> None:
+    """Show all models that are known by name, and what is here."""
+    from copydraft import terminal_models
+
+    terminal_models.show_all(as_json=as_json)
+
+
+@model_group.command("pull")
+@click.argument("name")
+@_json_option
+def model_pull(name: str, as_json: bool) -> None:
+    """Download a model. What was interrupted goes on where it stopped."""
+    from copydraft import terminal_models
+
+    path = terminal_models.pull(name)
+    _say(f"{name} is at {path}", as_json, name=name, path=str(path))
+
+
+@model_group.command("use")
+@click.argument("name")
+@_json_option
+def model_use(name: str, as_json: bool) -> None:
+    """Choose the model, by name or path. It is used wherever none is named."""
+    from copydraft.models import library
+
+    file = library.use(name)
+    _say(f"{name} is now the model ({file})", as_json, model=name, config=str(file))
+
+
+@model_group.command("path")
+@click.argument("name")
+@_json_option
+def model_path(name: str, as_json: bool) -> None:
+    """Print where the file of a model is."""
+    from copydraft.models import library
+
+    path = library.resolve(name)
+    _say(str(path), as_json, name=name, path=str(path))
+
+
+@model_group.command("remove")
+@click.argument("name")
+@_json_option
+def model_remove(name: str, as_json: bool) -> None:
+    """Delete a downloaded model."""
+    from copydraft.models import library
+
+    freed = library.remove(name)
+    _say(f"{name} is removed: {freed / 1e9:.2f} GB freed", as_json, name=name, freed_bytes=freed)
+
+
+def _say(text: str, as_json: bool, **fields: Any) -> None:
+    click.echo(json.dumps(fields) if as_json else text)
+
+
+# --- the daemon -----------------------------------------------------------------------------
+
+
+@cli.group("daemon")
+def daemon_group() -> None:
+    """Start, stop and watch the daemon. Requests start it by themselves."""
+
+
+@daemon_group.command("start")
+def daemon_start() -> None:
+    """Start the daemon if it is not running."""
+    from copydraft import control
+
+    control.start()
+
+
+@daemon_group.command("stop")
+def daemon_stop() -> None:
+    """Stop the daemon. Running requests are cancelled."""
+    from copydraft import control
+
+    control.stop()
+
+
+@daemon_group.command("restart")
+def daemon_restart() -> None:
+    """Stop the daemon and start it again. It then has the settings as they are now."""
+    from copydraft import control
+
+    control.stop()
+    control.start()
+
+
+@daemon_group.command("unload")
+def daemon_unload() -> None:
+    """Free the model's memory. The next request loads it again."""
+    from copydraft import control
+
+    control.unload()
+
+
+@daemon_group.command("run")
+def daemon_run() -> None:
+    """Be the daemon, in the foreground."""
+    from copydraft import app, config
+
+    app.run_daemon(config.load())
+
+
+@daemon_group.command("logs")
+@click.option(
+    "-n", "count", type=click.IntRange(0), default=50, show_default=True, help="Last lines shown."
+)
+@click.option("-f", "--follow", is_flag=True, help="Go on with new lines as they come.")
+def daemon_logs(count: int, follow: bool) -> None:
+    """Print the daemon's log."""
+    from copydraft import control
+
+    control.logs(count, follow=follow)
+
+
+@click.command()
+@_json_option
+def status(as_json: bool) -> None:
+    """Show the daemon, its model and the device really used."""
+    from copydraft import control
+
+    control.status(as_json=as_json)
+
+
+cli.add_command(status)
+daemon_group.add_command(status)
+
+
+@cli.group("stats", invoke_without_command=True)
+@click.option("--days", type=click.IntRange(1, 36_500), help="Only the last N days.")
+@_json_option
+@click.pass_context
+def stats_group(context: click.Context, days: int | None, as_json: bool) -> None:
+    """Show what requests cost and what drafting brought."""
+    from copydraft import control
+
+    if context.invoked_subcommand is None:
+        control.stats(days, as_json=as_json)
+
+
+@stats_group.command("clear")
+def stats_clear() -> None:
+    """Erase all statistics."""
+    from copydraft import control
+
+    control.clear_stats()
+
+
+# --- this machine ---------------------------------------------------------------------------
+
+
+@cli.group("config")
+def config_group() -> None:
+    """Look at the settings."""
+
+
+@config_group.command("show")
+@_json_option
+def config_show(as_json: bool) -> None:
+    """Show every setting, its value and where that comes from."""
+    from copydraft import control
+
+    control.show_settings(as_json=as_json)
+
+
+@cli.command()
+@_json_option
+def doctor(as_json: bool) -> None:
+    """Say what keeps copydraft from working here. Each problem comes with what mends it."""
+    from copydraft import control
+
+    sys.exit(control.examine(as_json=as_json))
+
+
+def main() -> None:
+    cli(prog_name="copydraft")

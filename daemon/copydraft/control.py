@@ -1,0 +1,152 @@
+"""The daemon, the settings and this machine, as commands of the terminal show and steer them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+import msgspec
+
+from copydraft import config, paths, terminal_status
+from copydraft.api import lifecycle
+from copydraft.client import Client
+from copydraft.errors import DiskProblem
+
+T = TypeVar("T")
+
+_FOLLOW_S = 0.3
+
+
+def ask(call: Callable[[Client], Awaitable[T]], *, start: bool) -> T:
+    """The daemon's answer to one short question.
+
+    Raises:
+        DaemonUnavailable: it is not running, and `start` is false; or it does not answer.
+    """
+
+    async def ask_daemon() -> T:
+        async with await Client.connect(start=start) as client:
+            return await call(client)
+
+    return asyncio.run(ask_daemon())
+
+
+# --- the daemon -----------------------------------------------------------------------------
+
+
+def start() -> None:
+    status = ask(lambda client: client.status(), start=True)
+    click.echo(f"the daemon is running: process {status.pid}, version {status.version}")
+
+
+def stop() -> None:
+    if _is_running():
+        ask(lambda client: client.stop(), start=False)
+        click.echo("the daemon has stopped")
+    else:
+        click.echo("the daemon was not running")
+
+
+def unload() -> None:
+    freed = _is_running() and ask(lambda client: client.unload(), start=False)
+    click.echo("the model's memory is free" if freed else "no model was loaded")
+
+
+def _is_running() -> bool:
+    return lifecycle.is_held(paths.lock_path())
+
+
+def status(*, as_json: bool) -> None:
+    found = ask(lambda client: client.status(), start=False)
+    if as_json:
+        click.echo(msgspec.json.encode(found))
+        return
+    click.echo("\n".join(terminal_status.status_lines(found)))
+
+
+def logs(count: int, *, follow: bool) -> None:
+    """Print the last `count` lines of the log and, with `follow`, what is added until Ctrl-C.
+
+    Raises:
+        DiskProblem: the log cannot be read.
+    """
+    path = paths.log_file()
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            click.echo("".join(deque(file, count)), nl=False)
+            position = file.tell()
+    except FileNotFoundError:
+        click.echo(f"there is no log yet; it will be {path}", err=True)
+        position = 0
+    except OSError as error:
+        raise DiskProblem(f"cannot read {path}: {error.strerror}") from error
+    while follow:
+        time.sleep(_FOLLOW_S)
+        position = _print_new(path, position)
+
+
+def _print_new(path: Path, position: int) -> int:
+    """Print the log from `position` on, or from its start if a new file was begun; its end."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            if position <= os.fstat(file.fileno()).st_size:
+                file.seek(position)
+            click.echo(file.read(), nl=False)
+            return file.tell()
+    except FileNotFoundError:
+        return 0
+
+
+# --- statistics -----------------------------------------------------------------------------
+
+
+def stats(days: int | None, *, as_json: bool) -> None:
+    report = ask(lambda client: client.stats(days), start=True)
+    if as_json:
+        click.echo(msgspec.json.encode(report))
+        return
+    from copydraft import terminal, terminal_reports  # noqa: PLC0415 (rich takes 0.1 s to import)
+
+    terminal_reports.print_stats(report, terminal.stdout())
+
+
+def clear_stats() -> None:
+    ask(lambda client: client.clear_stats(), start=True)
+    click.echo("the statistics are erased")
+
+
+# --- settings and this machine --------------------------------------------------------------
+
+
+def show_settings(*, as_json: bool) -> None:
+    settings, sources = config.load(), config.sources()
+    file = paths.config_file()
+    if as_json:
+        shown = {
+            key: {"value": getattr(settings, key), "from": source}
+            for key, source in sources.items()
+        }
+        click.echo(msgspec.json.encode({"file": str(file), "settings": shown}))
+        return
+    from copydraft import terminal, terminal_reports  # noqa: PLC0415 (see `stats`)
+
+    click.echo(f"{file}{'' if file.exists() else ' (not there: all defaults)'}")
+    terminal_reports.print_settings(settings, sources, terminal.stdout())
+
+
+def examine(*, as_json: bool) -> int:
+    """The doctor's findings; the exit status: 1 if there is a problem."""
+    from copydraft import doctor, terminal, terminal_reports  # noqa: PLC0415 (see `stats`)
+
+    findings = doctor.examine()
+    if as_json:
+        click.echo(msgspec.json.encode({"findings": findings}))
+    else:
+        terminal_reports.print_findings(findings, terminal.stdout())
+    return int(any(finding.state == "problem" for finding in findings))

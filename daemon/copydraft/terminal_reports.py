@@ -1,0 +1,110 @@
+"""Reports in the terminal: statistics, settings and the doctor's findings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from copydraft.config import Config, Source
+from copydraft.doctor import Finding
+from copydraft.protocol import StatsReport, Usage
+
+_BAR_WIDTH = 40
+_STATE_STYLE = {"ok": "green", "warning": "yellow", "problem": "red"}
+
+
+def table(*columns: str) -> Table:
+    """Columns without rules; those whose heading starts with ">" are numbers."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        made.add_column(
+            column.removeprefix(">"),
+            justify="right" if column.startswith(">") else "left",
+            no_wrap=True,
+        )
+    return made
+
+
+# --- statistics -----------------------------------------------------------------------------
+
+
+def print_stats(report: StatsReport, console: Console) -> None:
+    period = "since the beginning" if report.days is None else f"of the last {report.days} days"
+    if not report.total.requests:
+        console.print(f"no requests {period}")
+        return
+    console.print(f"Requests {period}", style="bold")
+    console.print(_usage_table([*report.by_kind, *report.by_model, report.total]), "")
+    console.print(_drafts_table(report), "")
+    _print_days(report.by_day, console)
+
+
+def _usage_table(usages: Sequence[Usage]) -> Table:
+    made = table("", ">requests", ">read", ">kept", ">written", ">copied", ">passes", ">tokens/s")
+    for usage in usages:
+        made.add_row(
+            usage.name,
+            f"{usage.requests:,}",
+            f"{usage.prompt_tokens:,}",
+            f"{usage.reused_tokens:,}",
+            f"{usage.output_tokens:,}",
+            f"{usage.copied_share:.0%}",
+            f"{usage.passes:,}",
+            f"{usage.tokens_per_s:.1f}",
+        )
+    return made
+
+
+def _drafts_table(report: StatsReport) -> Table:
+    made = table("drafts of", "from", ">drafted", ">accepted", ">share")
+    for usage in [*report.by_kind, report.total]:
+        for corpus, drafted in sorted(usage.drafted.items(), key=lambda item: -item[1]):
+            accepted = usage.accepted.get(corpus, 0)
+            share = f"{accepted / drafted:.0%}" if drafted else ""
+            made.add_row(usage.name, corpus, f"{drafted:,}", f"{accepted:,}", share)
+    return made
+
+
+def _print_days(days: Sequence[Usage], console: Console) -> None:
+    """A bar for every day: copied tokens, then those that the model wrote alone."""
+    most = max(day.output_tokens for day in days)
+    console.print("Tokens by day (█ copied, ░ newly written)", style="bold")
+    for day in days:
+        length = round(_BAR_WIDTH * day.output_tokens / max(1, most))
+        copied = round(length * day.copied_share)
+        console.print(
+            Text(f"{day.name}  "),
+            Text("█" * copied, style="green"),
+            Text("░" * (length - copied) + f" {day.output_tokens:,}"),
+            sep="",
+            soft_wrap=True,
+        )
+
+
+# --- settings and findings ------------------------------------------------------------------
+
+
+def print_settings(config: Config, sources: Mapping[str, Source], console: Console) -> None:
+    made = table("setting", "value", "from")
+    for key, source in sources.items():
+        # As the config file would have it: JSON's scalars are TOML's too.
+        value = json.dumps(getattr(config, key))
+        made.add_row(key, Text(value), source, style="dim" if source == "default" else "")
+    console.print(made)
+
+
+def print_findings(findings: Sequence[Finding], console: Console) -> None:
+    width = max(len(finding.check) for finding in findings)
+    for finding in findings:
+        console.print(
+            Text(f"{finding.state:<7}", style=_STATE_STYLE[finding.state]),
+            Text(f"  {finding.check:<{width}}  {finding.message}"),
+            sep="",
+            soft_wrap=True,
+        )
+        if finding.remedy:
+            console.print(Text(f"{'':<{width + 11}}→ {finding.remedy}"), soft_wrap=True)

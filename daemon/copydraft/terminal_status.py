@@ -1,0 +1,52 @@
+"""The daemon's status in plain lines; without rich, so that it can be asked for often."""
+
+from __future__ import annotations
+
+from copydraft.protocol import ModelStatus, Status
+
+
+def amount(size: float) -> str:
+    """Bytes in the unit that reads best: `1.1 GB`."""
+    for unit in ("bytes", "KB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "never"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = {"d": days, "h": hours, "min": minutes, "s": rest}
+    shown = [f"{value} {unit}" for unit, value in parts.items() if value][:2]
+    return " ".join(shown) or "0 s"
+
+
+def status_lines(status: Status) -> list[str]:
+    rows = {
+        "daemon": f"copydraft {status.version}, process {status.pid}, "
+        f"up {duration(status.uptime_s)}, {amount(status.resident_bytes)} resident",
+        "socket": f"{status.socket}, {status.clients} connected",
+        "model": _model(status.model),
+        "requests": f"{status.active} running, {status.waiting} waiting, {status.requests} ended",
+        "last": f"{status.tokens_per_s:.1f} tokens/s",
+        "drafts": f"{status.acceptance:.0%} accepted",
+        "idle": f"model unloaded after {duration(status.idle_unload_s)}, "
+        f"exit after {duration(status.idle_exit_s)}",
+    }
+    if not status.requests:
+        del rows["last"], rows["drafts"]
+    width = max(map(len, rows))
+    return [f"{name:<{width}}  {text}" for name, text in rows.items()]
+
+
+def _model(model: ModelStatus | None) -> str:
+    if model is None:
+        return "none loaded"
+    return (
+        f"{model.name} ({model.architecture}, {model.memory_kind}, {amount(model.size_bytes)}) "
+        f"on {model.device}, context {model.context:,} tokens, {model.pass_ms:.1f} ms a token"
+    )
