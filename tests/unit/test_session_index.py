@@ -37,21 +37,21 @@ def test_the_longest_match_wins_over_a_later_one() -> None:
     [match] = index.longest_matches(8)
     assert match.length == 3
     assert match.document == 0
-    assert index.following(match.position, 8) == [4]
+    assert index.following(match, 8) == [4]
 
 
 def test_text_that_was_just_written_is_found_again() -> None:
     index = SessionIndex([])
     index.append([7, 8, 9, 7])
     [match] = index.longest_matches(8)
-    assert index.following(match.position, 8) == [8, 9, 7]
+    assert index.following(match, 8) == [8, 9, 7]
 
 
 def test_a_run_of_one_token_drafts_the_token_again() -> None:
     # The newest match of a run is the output's own end, which nothing follows yet.
     index = SessionIndex([])
     index.append([5, 5, 5, 5])
-    assert all(index.following(m.position, 1) == [5] for m in index.longest_matches(8))
+    assert all(index.following(m, 1) == [5] for m in index.longest_matches(8))
     assert index.longest_matches(8)
 
 
@@ -69,7 +69,7 @@ def test_no_match_and_no_draft_crosses_the_border_of_two_documents() -> None:
     index.append([3])
     [match] = index.longest_matches(8)
     assert match.length == 1
-    assert index.following(match.position, 8) == [4]
+    assert index.following(match, 8) == [4]
 
 
 def test_nothing_matches_in_an_empty_session() -> None:

@@ -23,7 +23,9 @@ _PRIOR = {
     "cursor": (0.16, 0.40, 0.60, 0.80, 0.92, 0.97, 0.985),
     "suffix": (0.05, 0.30, 0.45, 0.60, 0.80, 0.90, 0.95),
 }
-_BUCKETS = 7
+_LAST_BUCKET = 6
+_LONGEST = 128
+"""Runs are told apart up to here; all from 32 on share a bucket anyway."""
 
 
 class Candidate(NamedTuple):
@@ -40,26 +42,33 @@ class Survival:
     """The chance that a copy goes on, by source and length of the run, learned as it is used."""
 
     def __init__(self) -> None:
-        self._chance = {source: list(chances) for source, chances in _PRIOR.items()}
+        # Spread out by length of the run: reading is on the path of every pass.
+        self._chances = {
+            source: [prior[_bucket(run)] for run in range(_LONGEST)]
+            for source, prior in _PRIOR.items()
+        }
 
-    def chances(self, source: str, run: int, count: int) -> Iterable[float]:
+    def chances(self, source: str, run: int, count: int) -> list[float]:
         """The chance of each of the next `count` tokens, given that those before were right."""
-        table = self._chance[source]
-        return (table[_bucket(run + i)] for i in range(count))
+        start = min(run, _LONGEST - count)
+        return self._chances[source][start : start + count]
 
     def learn(self, source: str, run: int, accepted: int, drafted: int) -> None:
         """Of `drafted` tokens after a run, the first `accepted` were right, the next one wrong."""
-        table = self._chance[source]
+        chances = self._chances[source]
         for i in range(min(accepted + 1, drafted)):
             bucket = _bucket(run + i)
-            table[bucket] += _RATE * ((1.0 if i < accepted else 0.0) - table[bucket])
+            first, end = _runs(bucket)
+            old = chances[first]
+            new = old + _RATE * ((1.0 if i < accepted else 0.0) - old)
+            chances[first:end] = [new] * (end - first)
 
 
 class Policy:
     """Chooses by a cost table (index 0: a pass of width 1, cost 1) and survival tables."""
 
     def __init__(self, costs: Sequence[float], survival: Survival) -> None:
-        self._costs = costs
+        self._after_first = costs[1:]
         self._survival = survival
         self._idle = 0
 
@@ -86,18 +95,24 @@ class Policy:
         self._survival.learn(candidate.source, candidate.run, accepted, len(candidate.tokens))
 
     def _best_length(self, candidate: Candidate) -> tuple[int, float]:
-        count = min(len(candidate.tokens), len(self._costs) - 1)
+        count = min(len(candidate.tokens), len(self._after_first))
         best, best_rate = 0, 1.0
         reached, expected = 1.0, 1.0
         chances = self._survival.chances(candidate.source, candidate.run, count)
-        for length, chance in enumerate(chances, start=1):
+        steps = zip(chances, self._after_first, strict=False)
+        for length, (chance, cost) in enumerate(steps, start=1):
             reached *= chance
             expected += reached
-            rate = expected / self._costs[length]
-            if rate > best_rate:
-                best, best_rate = length, rate
+            if expected > best_rate * cost:
+                best, best_rate = length, expected / cost
         return best, best_rate
 
 
 def _bucket(run: int) -> int:
-    return min(run.bit_length(), _BUCKETS - 1)
+    return min(run.bit_length(), _LAST_BUCKET)
+
+
+def _runs(bucket: int) -> tuple[int, int]:
+    """The lengths [first, end) that share a bucket."""
+    first = 1 << (bucket - 1) if bucket else 0
+    return first, _LONGEST if bucket == _LAST_BUCKET else max(1, 2 * first)

@@ -26,11 +26,8 @@ def candidate(index: SessionIndex, documents: list[Document], limit: int) -> Can
     matches = index.longest_matches(_MOST_MATCHES)
     if not matches:
         return None
-    continuations = [index.following(match.position, limit) for match in matches]
-    votes = Counter(tokens[0] for tokens in continuations)
-    match, tokens = max(
-        zip(matches, continuations, strict=True),
-        key=lambda pair: (votes[pair[1][0]], pair[0].position),
-    )
+    votes = Counter(match.following for match in matches)
+    match = max(matches, key=lambda match: (votes[match.following], match.position))
+    tokens = index.following(match, limit)
     document = documents[match.document]
     return Candidate(SOURCE, match.length, tokens, document.corpus, document.path)

@@ -28,6 +28,8 @@ class Match(NamedTuple):
     position: int
     document: int
     """Index of the document that the place is in; the output is the last one."""
+    following: int
+    """The token at the place."""
 
 
 class SessionIndex:
@@ -71,16 +73,17 @@ class SessionIndex:
             index = left if left_length == length else right
             left, right = (left - 1, right) if index == left else (left, right + 1)
             place = self._places[index]
-            if self._tokens[place] >= 0:
+            token = self._tokens[place]
+            if token >= 0:
                 best = length
-                found.append(Match(length, place, bisect_right(self._starts, place) - 1))
+                found.append(Match(length, place, bisect_right(self._starts, place) - 1, token))
         return found
 
-    def following(self, place: int, count: int) -> list[int]:
-        """Up to `count` tokens from `place` on, within its document."""
-        tokens = self._tokens[place : place + count]
-        end = next((i for i, token in enumerate(tokens) if token < 0), len(tokens))
-        return tokens[:end]
+    def following(self, match: Match, count: int) -> list[int]:
+        """Up to `count` tokens from a match's place on, within its document."""
+        later = self._starts[match.document + 1 : match.document + 2]
+        end = match.position + count
+        return self._tokens[match.position : min(end, later[0] - 1) if later else end]
 
     def _before(self, place: int) -> list[int]:
         """The tokens before a place, nearest first."""

@@ -44,7 +44,7 @@ class Meter:
     _accepted: Counter[str] = field(default_factory=Counter)
     _proposals: list[float] = field(default_factory=list)
     _passes: dict[int, _Rate] = field(default_factory=dict)
-    _smallest_margin: float = float("inf")
+    _smallest_margin: float | None = None
 
     def proposed(self, seconds: float) -> None:
         """The drafter was asked, and took so long."""
@@ -77,7 +77,8 @@ class Meter:
         self._last_token = now
         self.output_tokens += tokens
         self.copied_tokens += copied
-        self._smallest_margin = min([self._smallest_margin, *margins])
+        seen = [] if self._smallest_margin is None else [self._smallest_margin]
+        self._smallest_margin = min([*seen, *margins], default=None)
 
     def stats(
         self,
