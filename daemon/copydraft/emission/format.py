@@ -27,6 +27,11 @@ class EmissionFormat(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def opening(self) -> str:
+        """What every answer begins with: prompts end in it."""
+        ...
+
     def emit(self, text: str) -> str:
         """What the model prints for `text`, from the first character of its answer to the last."""
         ...

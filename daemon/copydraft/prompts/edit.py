@@ -1,38 +1,69 @@
-"""Edit requests: the prompt that asks for a region rewritten, and the edit out of the answer."""
+"""Edit requests: the prompt that asks for a region rewritten, and the edit out of the answer.
+
+The prompt runs from what stays to what changes: the file, the region, the instruction. A second
+edit of the same file finds most of it in the prefix cache. It ends inside the answer, with the
+opening fence written: small models then neither chat nor forget it, and use the right length.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from copydraft import protocol
-from copydraft.prompts.template import ChatTemplate
+from copydraft.emission.fence import FenceFormat, FenceReader
+from copydraft.errors import AnswerRefused, BadRequest
+from copydraft.prompts.checks import Endless, placeholder
+from copydraft.prompts.context import Window, fit, plain, region_text, show
+from copydraft.prompts.overlap import overlap
+from copydraft.prompts.restore import map_spans, restore
+from copydraft.prompts.template import ChatTemplate, Message, Piece, encode_answer
+from copydraft.protocol import EditRequest, EditResult, RequestStats, Span
+from copydraft.textedits import split_lines, unified_diff
 from copydraft.tokens import Document, Tokenizer
+from copydraft.workspace.documents import dominant_line_end
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SYSTEM = (
+    "You edit code. Rewrite the region as instructed and output only the rewritten region in one "
+    "fenced code block."
+)
+_DELETES = re.compile(r"\b(?:delet|remov|drop|eras|clear|cut)\w*|\bget rid\b", re.IGNORECASE)
 
 
-class AnswerReader(Protocol):
+class EditReader:
     """Follows an answer as it is written."""
+
+    def __init__(self, fence: FenceReader, region: str) -> None:
+        self._fence = fence
+        self._endless = Endless(region)
+
+    @property
+    def endless(self) -> bool:
+        return self._endless.found
 
     def feed(self, delta: str) -> bool:
         """Take more of the answer; True: stop decoding, it is complete or endless."""
-        ...
+        return self._fence.feed(delta) or self._endless.feed(delta)
 
 
 @dataclass(frozen=True)
 class Prepared:
     """All that decoding needs to know of a request."""
 
-    request: protocol.EditRequest
+    request: EditRequest
     prompt: list[int]
     documents: list[Document]
-    """Sources of drafts, the likeliest first, as the model would print them."""
+    """Sources of drafts, the likeliest first, as the model would print them after the prompt."""
     max_tokens: int
-    reader: AnswerReader
+    reader: EditReader
+    format: FenceFormat
 
 
 def prepare(
-    request: protocol.EditRequest,
+    request: EditRequest,
     tokenizer: Tokenizer,
     template: ChatTemplate,
     *,
@@ -48,20 +79,116 @@ def prepare(
             does not fit into the context.
         ModelProblem: the model's chat template fails.
     """
-    raise NotImplementedError
+    region = request.region
+    text, prediction = region_text(region), plain(request.prediction)
+    instruction = request.instruction.strip()
+    if not instruction:
+        raise BadRequest("the instruction is empty", "say what to change")
+    form = FenceFormat.for_document(region.path, region.text, prediction)
+
+    def build(shown: Window) -> list[Piece]:
+        user = f"{show(region, shown, 'Region to rewrite', form.fence)}Instruction: {instruction}"
+        messages = [Message("system", _SYSTEM), Message("user", user)]
+        *pieces, turn = template.pieces(messages, tokenizer.special_texts)
+        return [*pieces, Piece(turn.text + form.opening, markup=True)]
+
+    size = len(tokenizer.encode(text))
+    wanted = request.generation.max_tokens or 2 * size + 512
+    prompt = fit(build, region, tokenizer, most=context - wanted, file_context=file_context)
+    room = context - len(prompt.tokens)
+    if room < _least_room(size):
+        overhead = len(prompt.tokens) - size
+        raise BadRequest(
+            f"the selected lines are {size} tokens; a context of {context} tokens has room for "
+            f"{max(0, _fitting(context - overhead))}",
+            "select fewer lines, or raise the setting `context`",
+        )
+    reader = EditReader(form.reader(), text)
+    reader.feed(form.opening)
+
+    def document(corpus: str, body: str) -> Document:
+        printed = form.emit(body).removeprefix(form.opening)
+        tokens = encode_answer(prompt.pieces, printed, tokenizer)
+        return Document(corpus, region.path, "text", tokens)
+
+    documents = [document("region", text)]
+    if prediction:
+        documents.insert(0, document("prediction", prediction))
+    return Prepared(request, prompt.tokens, documents, min(wanted, room), reader, form)
 
 
 def finish(
     prepared: Prepared,
     answer: str,
     stop_reason: str,
-    spans: Sequence[protocol.Span],
-    stats: protocol.RequestStats,
+    spans: Sequence[Span],
+    stats: RequestStats,
     margins: Sequence[float],
-) -> protocol.EditResult:
+) -> EditResult:
     """The edit that the raw `answer` holds; `spans` cover the answer in order.
 
     Raises:
-        AnswerRefused: it is empty, cut off, endless, without code, or has a placeholder.
+        AnswerRefused: it is empty, cut off, endless, or has a placeholder.
     """
-    raise NotImplementedError
+    region, instruction = prepared.request.region, prepared.request.instruction
+    if prepared.reader.endless:
+        raise AnswerRefused(
+            "the model repeated itself without end",
+            "try again with a clearer instruction or a larger model",
+        )
+    opening = prepared.format.opening
+    ended = stop_reason not in ("length", "context")
+    body, start, _ = prepared.format.parse(opening + answer, ended=ended)
+    lines = split_lines(region.text)
+    old = lines[region.start : region.end]
+    _check(body, old, instruction)
+    written = split_lines(body)
+    head, tail = overlap(
+        *(_contents(part) for part in (written, old, lines[: region.start], lines[region.end :]))
+    )
+    start += sum(map(len, written[:head]))
+    body = "".join(written[head : len(written) - tail])
+    default_end = dominant_line_end(old) or dominant_line_end(lines) or "\n"
+    parts = restore(body, start - len(opening), old, default_end, instruction)
+    text = "".join(part.text for part in parts)
+    new = "".join([*lines[: region.start], text, *lines[region.end :]])
+    return EditResult(
+        text=text,
+        diff=unified_diff(region.text, new, region.path),
+        spans=map_spans(parts, spans, region.path),
+        stats=stats,
+        answer=opening + answer,
+        margins=list(margins),
+    )
+
+
+def _check(body: str, old: Sequence[str], instruction: str) -> None:
+    """Refuse a body that is no code.
+
+    Raises:
+        AnswerRefused: it is empty though nothing was to be deleted, or has a placeholder.
+    """
+    if not body.strip() and "".join(old).strip() and not _DELETES.search(instruction):
+        raise AnswerRefused(
+            "the model's answer is empty",
+            "say in the instruction that the lines are to be deleted, if they are",
+        )
+    if found := placeholder(split_lines(body), old):
+        raise AnswerRefused(
+            f"the model left code out: {found!r}",
+            "select fewer lines, or try again with a larger model",
+        )
+
+
+def _contents(lines: Sequence[str]) -> list[str]:
+    return [line.rstrip("\r\n") for line in lines]
+
+
+def _least_room(size: int) -> int:
+    """Tokens of context that an answer needs to have a chance."""
+    return size + size // 4 + 64
+
+
+def _fitting(room: int) -> int:
+    """Tokens of a region that fit twice, shown and rewritten, into `room`."""
+    return (room - 64) * 4 // 9

@@ -2,49 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from copydraft import protocol
-from copydraft.prompts.edit import AnswerReader
-from copydraft.prompts.template import ChatTemplate
+from copydraft.emission.fence import fence_around
+from copydraft.errors import AnswerRefused, BadRequest
+from copydraft.prompts.checks import Endless
+from copydraft.prompts.context import Window, fit, region_text, show
+from copydraft.prompts.restore import Part, map_spans
+from copydraft.prompts.template import ChatTemplate, Message, Piece
+from copydraft.protocol import ExplainRequest, ExplainResult, RequestStats, Span
 from copydraft.tokens import Document, Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SYSTEM = "You explain code to a programmer. Answer in Markdown, briefly and to the point."
+_QUESTION = "Explain what this code does and how."
+_MAX_TOKENS = 512
+_LEAST_ROOM = 128
+_THINKING = re.compile(r"\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+
+
+class ExplainReader:
+    """Follows an answer as it is written."""
+
+    def __init__(self) -> None:
+        self._endless = Endless()
+
+    @property
+    def endless(self) -> bool:
+        return self._endless.found
+
+    def feed(self, delta: str) -> bool:
+        """Take more of the answer; True: stop decoding, it is endless."""
+        return self._endless.feed(delta)
 
 
 @dataclass(frozen=True)
 class Prepared:
     """All that decoding needs to know of a request."""
 
-    request: protocol.ExplainRequest
+    request: ExplainRequest
     prompt: list[int]
     documents: list[Document]
     max_tokens: int
-    reader: AnswerReader
+    reader: ExplainReader
 
 
 def prepare(
-    request: protocol.ExplainRequest,
+    request: ExplainRequest,
     tokenizer: Tokenizer,
     template: ChatTemplate,
     *,
     context: int,
     file_context: int,
 ) -> Prepared:
-    """As `edit.prepare`, with the same errors."""
-    raise NotImplementedError
+    """As `edit.prepare`, with the same errors; there is nothing to draft from but the prompt."""
+    region = request.region
+    text = region_text(region)
+    question = request.question.strip() or _QUESTION
+    fence = fence_around(region.path, region.text)
+
+    def build(shown: Window) -> list[Piece]:
+        user = show(region, shown, "Code in question", fence) + question
+        messages = [Message("system", _SYSTEM), Message("user", user)]
+        return template.pieces(messages, tokenizer.special_texts)
+
+    wanted = request.generation.max_tokens or _MAX_TOKENS
+    prompt = fit(build, region, tokenizer, most=context - wanted, file_context=file_context)
+    room = context - len(prompt.tokens)
+    if room < _LEAST_ROOM:
+        size = len(tokenizer.encode(text))
+        raise BadRequest(
+            f"the selected lines are {size} tokens; a context of {context} tokens has room for "
+            f"{max(0, size + room - _LEAST_ROOM)}",
+            "select fewer lines, or raise the setting `context`",
+        )
+    return Prepared(request, prompt.tokens, [], min(wanted, room), ExplainReader())
 
 
 def finish(
     prepared: Prepared,
     answer: str,
-    stop_reason: str,
-    spans: Sequence[protocol.Span],
-    stats: protocol.RequestStats,
+    stop_reason: str,  # noqa: ARG001  (an explanation that was cut off still explains)
+    spans: Sequence[Span],
+    stats: RequestStats,
     margins: Sequence[float],
-) -> protocol.ExplainResult:
+) -> ExplainResult:
     """The explanation in the raw `answer`, thinking and surrounding blank space dropped.
 
     Raises:
         AnswerRefused: it is empty or endless.
     """
-    raise NotImplementedError
+    if prepared.reader.endless:
+        raise AnswerRefused(
+            "the model repeated itself without end",
+            "ask about fewer lines, or with a larger model",
+        )
+    thinking = _THINKING.match(answer)
+    rest = answer[thinking.end() :] if thinking else answer
+    text = rest.strip()
+    if not text:
+        raise AnswerRefused("the model's answer is empty", "ask again in other words")
+    start = len(answer) - len(rest.lstrip())
+    parts = [Part(text, start, start + len(text))]
+    return ExplainResult(
+        text=text,
+        spans=map_spans(parts, spans, prepared.request.region.path),
+        stats=stats,
+        margins=list(margins),
+    )
