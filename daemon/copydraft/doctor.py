@@ -129,7 +129,7 @@ def check_engine() -> Iterator[Finding]:
         )
         return
     if done.returncode:
-        yield _broken_build(done.returncode, done.stderr)
+        yield judge_broken_build(done.returncode, done.stderr)
         return
     build = msgspec.json.decode(done.stdout.splitlines()[-1], type=Build)
     flags = build.system.replace(" = 1", "").replace(" |", ",").strip(" ,")
@@ -137,7 +137,8 @@ def check_engine() -> Iterator[Finding]:
     yield judge_devices(build.devices, devices.find_cards())
 
 
-def _broken_build(status: int, printed: str) -> Finding:
+def judge_broken_build(status: int, printed: str) -> Finding:
+    """Why the child ended so: `status` is negative for a signal, `printed` was on stderr."""
     if status == -signal.SIGILL:
         return Finding(
             "llama.cpp", "problem", "this build has instructions that the CPU lacks", _REBUILD

@@ -93,6 +93,7 @@ class LiveProgress:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._stage: type[Event] | None = None
         self._spinner = Spinner("dots", Text("asking the daemon"))
         self._writing = Writing()
         self._live = Live(
@@ -119,6 +120,9 @@ class LiveProgress:
             case _:
                 if line := describe(event):
                     self._spinner.update(text=Text(line))
+        if type(event) is not self._stage:
+            self._stage = type(event)
+            self._live.refresh()
 
 
 class Writing:
@@ -180,7 +184,7 @@ def print_diff(diff: str, console: Console) -> None:
     if not console.is_terminal:
         console.file.write(diff)
         return
-    for line in diff.removesuffix("\n").split("\n"):
+    for line in diff.split("\n")[:-1]:
         console.print(Text(printable(line), style=_diff_style(line)), soft_wrap=True)
 
 

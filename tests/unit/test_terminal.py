@@ -1,0 +1,121 @@
+"""Progress, diffs and answers, as a terminal and as a pipe get them."""
+
+from __future__ import annotations
+
+import io
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from copydraft import terminal
+from copydraft.protocol import Delta, Loading, Notice, Prefill, Queued, Span
+
+DIFF = "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n kept\n-old\r\n+new\ttab\n"
+
+
+def console(*, is_terminal: bool) -> tuple[Console, io.StringIO]:
+    """A console of eighty columns, and what it writes."""
+    file = io.StringIO()
+    made = Console(
+        file=file,
+        force_terminal=is_terminal,
+        width=80,
+        height=24,
+        color_system="standard" if is_terminal else None,
+        highlight=False,
+        _environ={},
+    )
+    return made, file
+
+
+def test_a_diff_in_a_pipe_is_byte_for_byte() -> None:
+    made, file = console(is_terminal=False)
+    terminal.print_diff(DIFF, made)
+    assert file.getvalue() == DIFF
+
+
+def test_a_diff_on_a_terminal_has_colours() -> None:
+    made, file = console(is_terminal=True)
+    terminal.print_diff(DIFF, made)
+    lines = file.getvalue().splitlines()
+    assert lines[0] == "\x1b[1m--- a.py\x1b[0m"
+    assert lines[2] == "\x1b[36m@@ -1,2 +1,2 @@\x1b[0m"
+    assert lines[3] == " kept"
+    assert lines[4] == "\x1b[31m-old␍\x1b[0m"
+
+
+def test_escape_sequences_of_a_file_do_not_reach_the_terminal() -> None:
+    made, file = console(is_terminal=True)
+    terminal.print_diff("+\x1b]0;title\x07\n", made)
+    assert file.getvalue() == "\x1b[32m+␛]0;title␇\x1b[0m\n"
+
+
+def test_no_diff_prints_nothing_on_a_terminal() -> None:
+    made, file = console(is_terminal=True)
+    terminal.print_diff("", made)
+    assert file.getvalue() == ""
+
+
+def test_live_progress_shows_each_stage_and_then_leaves_the_line_empty() -> None:
+    made, file = console(is_terminal=True)
+    with terminal.LiveProgress(made) as progress:
+        for event, shown in (
+            (Queued(ahead=2), "queued: 2 requests ahead"),
+            (Loading(model="m", share=0.25), "loading m: 25%"),
+            (Prefill(done=512, total=1200, reused=0), "reading the prompt: 512 of 1,200 tokens"),
+            (
+                Delta(
+                    text="kept\nnew",
+                    spans=[Span(start=0, end=6, corpus="region"), Span(start=6, end=8)],
+                    tokens=3,
+                ),
+                "writing: 3 tokens, 75% copied",
+            ),
+        ):
+            progress.show(event)
+            assert shown in file.getvalue()
+    assert file.getvalue().endswith("\x1b[1A\x1b[2K")
+
+
+def test_a_notice_stays_on_the_terminal() -> None:
+    made, file = console(is_terminal=True)
+    with terminal.progress(made) as progress:
+        progress.show(Notice(message="the card is [not] used"))
+    assert "the card is [not] used\x1b[0m\n" in file.getvalue()
+
+
+def test_the_tail_of_the_answer_is_its_last_lines() -> None:
+    writing = terminal.Writing()
+    for number in range(20):
+        writing.add(Delta(text=f"{number}\n", spans=[Span(start=0, end=3)], tokens=number + 1))
+    assert writing.tail.plain == "15\n16\n17\n18\n19\n"
+
+
+def test_markdown_on_a_terminal_is_rendered() -> None:
+    made, file = console(is_terminal=True)
+    with terminal.answer_stream(made) as stream:
+        for piece in ("The **bo", "ld** word.\n", "\n- item"):
+            stream.write(piece)
+    assert "\x1b[1mbold\x1b[0m" in file.getvalue()
+    assert "• \x1b[0mitem" in file.getvalue()
+
+
+def test_markdown_in_a_pipe_is_as_it_was_written() -> None:
+    made, file = console(is_terminal=False)
+    with terminal.answer_stream(made) as stream:
+        for piece in ("The **bo", "ld** word.\n", "", "\n- item"):
+            stream.write(piece)
+    assert file.getvalue() == "The **bold** word.\n\n- item\n"
+
+
+def test_blocks_end_at_blank_lines_outside_of_fences() -> None:
+    text = "one\n\n````md\n```\n\n```\n\n````\n\ntwo\n\nthree"
+    assert terminal.split_blocks(text) == (text.removesuffix("three"), "three")
+    assert terminal.split_blocks("```\ncode\n\nmore") == ("", "```\ncode\n\nmore")
+    assert terminal.split_blocks("text\n\n```\ncode\n\nmore") == ("text\n\n", "```\ncode\n\nmore")
+
+
+@given(st.text(alphabet="a`~ \n", max_size=60))
+def test_splitting_into_blocks_loses_nothing(text: str) -> None:
+    assert "".join(terminal.split_blocks(text)) == text
