@@ -11,12 +11,13 @@ from typing import Literal, dataclass_transform
 
 import msgspec
 
-from copydraft.errors import CopydraftError, from_wire
+from copydraft.errors import CopydraftError, VersionMismatch, from_wire
 
 PROTOCOL_VERSION = 1
 """Raised whenever an old client and a new daemon (or the reverse) could misunderstand each other."""
 
 VERSION_HEADER = "Copydraft-Protocol"
+"""Every request and every response carries the version of its sender under this name."""
 
 Kind = Literal["edit", "explain", "complete", "chat"]
 
@@ -274,6 +275,16 @@ class Peer(_Message):
     pid: int
     active: int
     waiting: int
+
+
+def version_mismatch(*, client: int, daemon: int) -> VersionMismatch:
+    """The fault of a client and a daemon that speak different versions of this protocol."""
+    return VersionMismatch(
+        f"this client speaks version {client} of the protocol, the daemon version {daemon}",
+        "the daemon is older: run `copydraft daemon restart`"
+        if daemon < client
+        else "the client is older: update copydraft there, then restart the editor",
+    )
 
 
 # --- statistics -----------------------------------------------------------------------------

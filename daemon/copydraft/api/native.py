@@ -1,0 +1,122 @@
+"""Our own protocol over HTTP: requests in, server-sent events and small JSON answers out.
+
+| route              | body                        | answer                                   |
+| ------------------ | --------------------------- | ---------------------------------------- |
+| POST /v1/edit      | EditRequest                 | stream of Event, the last a result       |
+| POST /v1/explain   | ExplainRequest              | the same                                 |
+| GET /v1/status     |                             | Status                                   |
+| GET /v1/stats      | query: days=N               | StatsReport                              |
+| DELETE /v1/stats   |                             | 204                                      |
+| POST /v1/unload    |                             | Unloaded                                 |
+| POST /v1/stop      | query: if_idle=1            | 202; 409 if it is not idle               |
+
+Every fault is a Failed, with an HTTP status over 399 or as the stream's last event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from copydraft import protocol
+from copydraft.api.stream import EventStream
+from copydraft.errors import BadRequest
+from copydraft.index.store import StateStore
+from copydraft.protocol import EditRequest, ExplainRequest, Status, Unloaded
+from copydraft.serving.service import Service
+
+BODY_LIMIT = 16 * 1024 * 1024
+MOST_DAYS = 36_500
+
+R = TypeVar("R", EditRequest, ExplainRequest)
+
+
+class NativeApi:
+    """The routes, over a service and a store; `status` and `stop` are the daemon's own."""
+
+    def __init__(
+        self,
+        service: Service,
+        store: StateStore,
+        status: Callable[[], Status],
+        stop: Callable[[], None],
+    ) -> None:
+        self._service = service
+        self._store = store
+        self._status = status
+        self._stop = stop
+        self.streams: set[EventStream] = set()
+        """Answers that are being written."""
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/v1/edit", self.edit, methods=["POST"]),
+            Route("/v1/explain", self.explain, methods=["POST"]),
+            Route("/v1/status", self.status, methods=["GET"]),
+            Route("/v1/stats", self.stats, methods=["GET"]),
+            Route("/v1/stats", self.clear_stats, methods=["DELETE"]),
+            Route("/v1/unload", self.unload, methods=["POST"]),
+            Route("/v1/stop", self.stop, methods=["POST"]),
+        ]
+
+    async def edit(self, request: Request) -> Response:
+        asked = await _read(request, EditRequest)
+        return EventStream(self._service, asked, self.streams)
+
+    async def explain(self, request: Request) -> Response:
+        asked = await _read(request, ExplainRequest)
+        return EventStream(self._service, asked, self.streams)
+
+    async def status(self, _: Request) -> Response:
+        return _json(self._status())
+
+    async def stats(self, request: Request) -> Response:
+        days = _days(request.query_params.get("days"))
+        return _json(await asyncio.to_thread(self._store.report, days))
+
+    async def clear_stats(self, _: Request) -> Response:
+        await asyncio.to_thread(self._store.clear)
+        return Response(status_code=204)
+
+    async def unload(self, _: Request) -> Response:
+        return _json(Unloaded(freed=await asyncio.to_thread(self._service.unload)))
+
+    async def stop(self, request: Request) -> Response:
+        status = self._status()
+        if "if_idle" in request.query_params and status.active + status.waiting > 0:
+            raise HTTPException(409, "the daemon is at work")
+        self._stop()
+        return Response(status_code=202)
+
+
+async def _read(request: Request, kind: type[R]) -> R:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > BODY_LIMIT:
+            raise HTTPException(413, f"the request is larger than {BODY_LIMIT >> 20} MB")
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadRequest(
+            f"not a valid {kind.__name__}: {error}", "see copydraft's protocol"
+        ) from error
+
+
+def _days(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_DAYS:
+        raise BadRequest(f"days is {text!r}", f"give a number from 1 to {MOST_DAYS}")
+    return int(text)
+
+
+def _json(message: msgspec.Struct) -> Response:
+    return Response(protocol.encode(message), media_type="application/json")

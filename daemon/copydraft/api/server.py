@@ -1,0 +1,167 @@
+"""The daemon: serves the API on its socket until it is told to stop or has been idle for long."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import os
+import resource
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+
+from copydraft import __version__
+from copydraft.api import faults, logs
+from copydraft.api.gate import Gate
+from copydraft.api.native import NativeApi
+from copydraft.config import Config
+from copydraft.errors import Cancelled
+from copydraft.index.store import StateStore
+from copydraft.protocol import PROTOCOL_VERSION, Failed, Status
+from copydraft.serving.service import Service
+
+_log = logging.getLogger(__name__)
+
+_SHORTEST_PERIOD_S = 0.01
+_LONGEST_PERIOD_S = 10.0
+
+STOP_GRACE_S = 1.0
+"""Requests that the service has not ended by then are told so by the API."""
+
+
+class Daemon:
+    """One service behind one socket; `serve` runs it, `stop` ends it."""
+
+    def __init__(
+        self, config: Config, service: Service, store: StateStore, listener: socket.socket
+    ) -> None:
+        self._config = config
+        self._service = service
+        self._listener = listener
+        self._socket_path: str = listener.getsockname()
+        self._started = time.monotonic()
+        self._stopping = asyncio.Event()
+        self._api = NativeApi(service, store, self.status, self.stop)
+        application = Starlette(routes=self._api.routes(), exception_handlers=faults.HANDLERS)
+        self._gate = Gate(application)
+        self._server = _Server(
+            uvicorn.Config(
+                self._gate,
+                http="h11",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                date_header=False,
+                timeout_graceful_shutdown=1,
+            )
+        )
+
+    async def serve(self) -> bool:
+        """Serve until `stop`, then end the requests that run; False if the service hangs on."""
+        async with asyncio.TaskGroup() as tasks:
+            serving = tasks.create_task(self._server.serve(sockets=[self._listener]))
+            watching = tasks.create_task(self._watch_idleness())
+            await self._stopping.wait()
+            watching.cancel()
+            stopped = await self._stop_service()
+            self._server.end()
+            await serving
+        return stopped
+
+    def stop(self) -> None:
+        """Ask `serve` to end; to be called in its event loop."""
+        if not self._gate.closed:
+            _log.info("stopping")
+        self._gate.closed = True
+        self._stopping.set()
+
+    def status(self) -> Status:
+        serving = self._service.snapshot()
+        return Status(
+            version=__version__,
+            protocol=PROTOCOL_VERSION,
+            pid=os.getpid(),
+            uptime_s=time.monotonic() - self._started,
+            socket=self._socket_path,
+            model=serving.model,
+            resident_bytes=_resident_bytes(),
+            active=serving.active,
+            waiting=serving.waiting,
+            clients=len(self._server.server_state.connections),
+            requests=serving.requests,
+            tokens_per_s=serving.tokens_per_s,
+            acceptance=serving.acceptance,
+            idle_unload_s=_finite(self._config.idle_unload_minutes * 60),
+            idle_exit_s=_finite(self._config.idle_exit_minutes * 60),
+        )
+
+    async def _watch_idleness(self) -> None:
+        """Unload the model, then exit, when nobody asks for long; by a clock that never jumps."""
+        unload_s = self._config.idle_unload_minutes * 60
+        exit_s = self._config.idle_exit_minutes * 60
+        period = min(_LONGEST_PERIOD_S, max(_SHORTEST_PERIOD_S, min(unload_s, exit_s) / 4))
+        while True:
+            await asyncio.sleep(period)
+            logs.bound_error_output()
+            if self._gate.idle_s() >= exit_s:
+                _log.info("no client for %.0f minutes", exit_s / 60)
+                self.stop()
+                return
+            serving = self._service.snapshot()
+            if serving.model is None or serving.idle_since is None:
+                continue
+            if time.monotonic() - serving.idle_since >= unload_s:
+                _log.info("no request for %.0f minutes: the model leaves memory", unload_s / 60)
+                await asyncio.to_thread(self._service.unload)
+
+    async def _stop_service(self) -> bool:
+        """Stop the service; where it takes long, tell its clients without it, and return False."""
+        # Not asyncio.to_thread: the event loop could not end while such a thread runs.
+        stopping = threading.Thread(target=self._service.stop, daemon=True)
+        stopping.start()
+        deadline = time.monotonic() + STOP_GRACE_S
+        while stopping.is_alive() and time.monotonic() < deadline:
+            await asyncio.sleep(_SHORTEST_PERIOD_S)
+        if stopping.is_alive():
+            for stream in self._api.streams:
+                stream.put(Failed.of(Cancelled("the daemon is stopping", "run the command again")))
+        return not stopping.is_alive()
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._ended = asyncio.Event()
+
+    def end(self) -> None:
+        self._ended.set()
+
+    async def main_loop(self) -> None:
+        """Wait for the end without uvicorn's ten looks a second."""
+        await self._ended.wait()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone: uvicorn would raise them again and kill us before we clean up."""
+        yield
+
+
+def _resident_bytes() -> int:
+    with contextlib.suppress(OSError):
+        pages = Path("/proc/self/statm").read_text().split()[1]
+        return int(pages) * resource.getpagesize()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # macOS counts it in bytes
+
+
+def _finite(seconds: float) -> float | None:
+    return seconds if math.isfinite(seconds) else None
