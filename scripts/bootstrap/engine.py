@@ -26,6 +26,10 @@ _INSTALL_ROCM = (
     "(AMD's package: rocm-hip-sdk; Fedora: rocm-hip-devel hipblas-devel rocblas-devel; "
     "Arch: rocm-hip-sdk), then run this again."
 )
+_FIND_CARD = (
+    "Load the amdgpu driver (and let a container have /dev/kfd and /dev/dri), "
+    "or use COPYDRAFT_BACKEND=vulkan or cpu."
+)
 # Only the libraries are wanted: no programs, no image input.
 _ALWAYS = {
     "LLAVA_BUILD": "OFF",
@@ -83,7 +87,8 @@ def choose(asked: str, cpu: Cpu, cards: list[Card], hip: Hip | None) -> Engine:
         )
     lack = _what_hip_lacks(cards, hip)
     if asked == "hip" and lack:
-        raise SetupError(f"COPYDRAFT_BACKEND=hip cannot be built: {lack}", _INSTALL_ROCM)
+        hint = _INSTALL_ROCM if cards else _FIND_CARD
+        raise SetupError(f"COPYDRAFT_BACKEND=hip cannot be built: {lack}", hint)
 
     backend = asked or ("hip" if not lack else "cpu")
     options = {**_ALWAYS, **cmake_options(cpu.features)}

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 
 OLDEST = (3, 11)
@@ -14,7 +15,8 @@ def require() -> None:
         return
     for name in NEWER:
         path = shutil.which(name)
-        if path:
+        # pyenv puts names on the search path of versions that it will not start.
+        if path and subprocess.call([path, "-c", ""], stderr=subprocess.DEVNULL) == 0:
             os.execv(path, [path, *sys.argv])
     sys.exit(
         f"copydraft needs Python 3.11 or newer, and this is {sys.version_info[0]}."

@@ -200,8 +200,10 @@ def test_an_interrupt_ends_the_script_as_shells_expect(checkout: Checkout) -> No
 def test_an_old_python_starts_over_in_a_newer_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "python3.13").write_text("#!/bin/sh\nexit 127\n")  # as pyenv's are
+    (tmp_path / "python3.13").chmod(0o755)
     newer = tmp_path / "python3.12"
-    newer.touch(mode=0o755)
+    newer.symlink_to("/bin/true")
     started: list[object] = []
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "version_info", (3, 10, 4))
