@@ -15,7 +15,6 @@ _COMMENT = re.compile(
     (?P<text>.*?)\s*(?:\*+/\}?|--+>|\*\)|\"{3}|'{3})?\s*$""",
     re.VERBOSE,
 )
-_DOTS = r"(?:\.{3,}|…)"
 _CODE = (
     r"(?:code|implementation|functions?|methods?|class|file|lines?|logic|body|contents?|imports?"
     r"|tests?|fields|properties|definitions?|statements|stuff|region|block|part|section)"
@@ -50,13 +49,13 @@ def placeholder(new: Sequence[str], old: Sequence[str]) -> str | None:
 
 def _is_placeholder(line: str) -> bool:
     comment = _COMMENT.match(line)
-    text = comment["text"] if comment else line.strip()
-    dotted = re.match(rf"{_DOTS}|.*{_DOTS}$", text) is not None
-    # Brackets and dots around the words are decoration.
-    words = text.strip(" .…()[]{}<>:*")
-    if dotted and not words:
-        return comment is not None
-    if dotted and (comment or re.match(rf"[(\[]*{_DOTS}", text)):
+    # Brackets around the words are decoration, and so are dots.
+    text = (comment["text"] if comment else line).strip(" ()[]{}<>:*\t\r\n")
+    words = text.strip(" .…")
+    begins, ends = (text.startswith(("...", "…")), text.endswith(("...", "…")))
+    if not words:
+        return comment is not None and begins
+    if begins or (comment and ends):
         return _LEFT_OUT_WITH_DOTS.fullmatch(words) is not None
     return comment is not None and _LEFT_OUT.fullmatch(words) is not None
 

@@ -123,7 +123,7 @@ class ChatTemplate:
             raise ModelProblem(
                 f"the model's chat template fails: {error}", "use another file of this model"
             ) from error
-        return marks.cut(rendered, len(messages))
+        return marks.cut(rendered)
 
 
 def encode_chat(
@@ -169,17 +169,19 @@ class _Marks:
 
     def __init__(self) -> None:
         self._key = secrets.token_hex(8)
+        self._wrapped = 0
 
     def wrap(self, index: int, content: str) -> str:
         # Templates often strip contents: blank ends stay outside, where they can be stripped.
         core = content.strip()
         if not core:
             return content
+        self._wrapped += 1
         start = content.index(core)
         key = f"{self._key}x{index}x"
         return f"{content[:start]}{key}{core}{key}{content[start + len(core) :]}"
 
-    def cut(self, rendered: str, count: int) -> list[Piece]:
+    def cut(self, rendered: str) -> list[Piece]:
         pieces = []
         seen = set()
         at = 0
@@ -187,7 +189,7 @@ class _Marks:
             pieces += [Piece(rendered[at : match.start()], markup=True), Piece(match[2], False)]
             seen.add(match[1])
             at = match.end()
-        if len(seen) < count:
+        if len(seen) < self._wrapped:
             raise ModelProblem(
                 "the model's chat template drops part of the request", "use another file of it"
             )
