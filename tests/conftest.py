@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from copydraft import paths
+from copydraft.models import catalog
 from tests.fixtures import tiny_models
 
 AnsweringModel = Callable[..., Path]
@@ -68,3 +70,25 @@ def answering_model(tmp_path: Path) -> AnsweringModel:
         return path
 
     return make
+
+
+# Where this user's real models are, looked up before any test gets a home of its own.
+_REAL_MODELS = paths.models_dir()
+
+
+@pytest.fixture
+def real_model(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Call it with a name of the catalog: the path of that model, downloaded if it is not here.
+
+    Tests that use it are marked `model`.
+    """
+
+    def find(name: str) -> Path:
+        # Heavy (the hub's client), and only these tests need it.
+        from copydraft.models.pull import pull  # noqa: PLC0415
+
+        with monkeypatch.context() as patch:
+            patch.setattr(paths, "models_dir", lambda: _REAL_MODELS)
+            return pull(catalog.find(name), lambda progress: None)
+
+    return find

@@ -78,14 +78,14 @@ def read(path: Path) -> Header:
         with data:
             try:
                 return _Reader(data).header()
-            except struct.error:
+            except (struct.error, OverflowError):
                 raise Damaged("it ends within its header") from None
             except UnicodeDecodeError:
                 raise Damaged("a name or text in its header is not UTF-8") from None
 
 
 class _Reader:
-    """Walks over the mapped file; `struct.error` where it would leave it."""
+    """Walks over the mapped file; `struct.error` or `OverflowError` where it would leave it."""
 
     def __init__(self, data: mmap.mmap) -> None:
         self._data = data
@@ -134,7 +134,7 @@ class _Reader:
             size += tensor_bytes
             end = max(end, offset + tensor_bytes)
         start = -(-self._at // alignment) * alignment
-        if start + end > len(self._data):
+        if end > 0 and start + end > len(self._data):
             raise Damaged(f"it is cut short: {len(self._data)} bytes of {start + end} are here")
         return elements, size
 

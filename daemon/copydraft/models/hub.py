@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _ANSWER_SECONDS = 5.0
 _STALL_SECONDS = 20.0
 _TRIES = 3
-_CHUNK_BYTES = 256 * 1024
+_RETRY_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def locate(source: HubFile, sha256: str | None) -> Location:
     Raises:
         SourceFailed: it cannot be reached, the file is not there, or its sum is not `sha256`.
     """
-    url = hf_hub_url(source.repo, source.file)
+    url = hf_hub_url(source.repo, source.file, endpoint=os.environ.get("HF_ENDPOINT"))
     try:
         found = get_hf_file_metadata(url, timeout=_ANSWER_SECONDS)
     except GatedRepoError:
@@ -91,7 +92,7 @@ def fetch(location: Location, partial: PartialFile, advance: Callable[[int], Non
         if failures == _TRIES:
             raise SourceFailed(f"broke off after {partial.length} bytes ({reason})")
         if partial.missing:
-            time.sleep(1)
+            time.sleep(_RETRY_SECONDS)
 
 
 def _stream(url: str, partial: PartialFile, advance: Callable[[int], None]) -> None:
@@ -103,7 +104,7 @@ def _stream(url: str, partial: PartialFile, advance: Callable[[int], None]) -> N
             partial.restart()  # no ranges here: it starts from the first byte
         elif response.status_code != httpx2.codes.PARTIAL_CONTENT:
             raise SourceFailed(f"it answers {response.status_code}")
-        for chunk in response.iter_bytes(_CHUNK_BYTES):
+        for chunk in response.iter_bytes():
             partial.write(chunk)
             advance(partial.length)
 

@@ -81,30 +81,33 @@ def _scratch(beside: Path) -> Iterator[Path]:
 def _download(requirement: str, scratch: Path, missing: int, grown: Callable[[int], None]) -> Path:
     """The wheel, downloaded into `scratch`; pip ends with this call, whatever ends it."""
     # pip keeps what it is downloading under TMPDIR: its size is the progress, in any pip version.
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", *_PIP, f"--dest={scratch}", requirement],
         env={**os.environ, "TMPDIR": str(scratch)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    try:
-        while True:
-            try:
-                _, complaints = process.communicate(timeout=_WATCH_SECONDS)
-                break
-            except subprocess.TimeoutExpired:
-                grown(_size(scratch))
-    finally:
-        process.kill()
-        process.wait()
+    ) as process:
+        try:
+            complaints = _watch(process, scratch, grown)
+        finally:
+            process.kill()
     wheels = list(scratch.glob("*.whl"))
     if process.returncode != 0 or not wheels:
         if "No space left on device" in complaints:
             raise disk_full(scratch.parent, missing)
         raise SourceFailed(_reason(complaints))
     return wheels[0]
+
+
+def _watch(process: subprocess.Popen[str], scratch: Path, grown: Callable[[int], None]) -> str:
+    """What pip wrote to stderr until it ended."""
+    while True:
+        try:
+            return process.communicate(timeout=_WATCH_SECONDS)[1]
+        except subprocess.TimeoutExpired:
+            grown(_size(scratch))
 
 
 def _size(directory: Path) -> int:
@@ -118,7 +121,7 @@ def _size(directory: Path) -> int:
 
 
 def _reason(complaints: str) -> str:
-    """pip's last error; where it had no connection, pip only says that it found nothing."""
+    """The last error of pip; without a connection it only says that it found nothing."""
     if "connection broken" in complaints:
         return "no connection"
     lines = [line.strip() for line in complaints.splitlines() if line.strip()]
