@@ -47,11 +47,12 @@ class _Root(click.Group):
                 f"this is a bug: {type(error).__name__}: {error}",
                 "please report it, with what COPYDRAFT_DEBUG=1 prints for the same command",
             )
-        _report(fault, as_json=_JSON in context.meta)
+        report(fault, as_json=_JSON in context.meta)
         sys.exit(fault.exit_status)
 
 
-def _report(fault: CopydraftError, *, as_json: bool) -> None:
+def report(fault: CopydraftError, *, as_json: bool = False) -> None:
+    """One line on stderr and one that says what to do; with `as_json`, an object on stdout too."""
     if as_json:
         error = {"code": fault.code, "message": fault.message, "hint": fault.hint}
         click.echo(json.dumps({"error": error}))
