@@ -1,0 +1,72 @@
+"""From a question about code to the prompt, and from the answer to Markdown."""
+
+from __future__ import annotations
+
+import pytest
+
+from copydraft.errors import AnswerRefused, BadRequest
+from copydraft.prompts.explain import Prepared, finish, prepare
+from copydraft.prompts.template import ChatTemplate
+from copydraft.protocol import ExplainRequest, ExplainResult, Region, Span
+from tests.fixtures.fake_service import stats
+from tests.fixtures.word_tokenizer import WordTokenizer
+
+TOKENIZER = WordTokenizer("<|im_start|>", "<|im_end|>")
+FILE = "import os\n\n\ndef f(x):\n    return x\n"
+
+
+def prepared(question: str = "", *, text: str = FILE, context: int = 4096) -> Prepared:
+    end = len(text.splitlines())
+    region = Region(path="f.py", text=text, start=min(3, end - 1), end=end)
+    request = ExplainRequest(region=region, question=question)
+    return prepare(request, TOKENIZER, ChatTemplate(""), context=context, file_context=1000)
+
+
+def finished(answer: str, stop_reason: str = "end") -> ExplainResult:
+    asked = prepared()
+    asked.reader.feed(answer)
+    spans = [Span(start=0, end=len(answer))]
+    return finish(asked, answer, stop_reason, spans, stats(kind="explain"), [])
+
+
+def test_the_question_stands_last() -> None:
+    prompt = TOKENIZER.text(prepared("Why `x`?").prompt)
+    assert prompt.endswith(
+        f"File: f.py\n```python\n{FILE}```\n"
+        "Code in question:\n```python\ndef f(x):\n    return x\n```\n"
+        "Why `x`?«<|im_end|>»\n«<|im_start|>»assistant\n"
+    )
+
+
+def test_without_a_question_the_code_is_explained() -> None:
+    assert "Explain what this code does" in TOKENIZER.text(prepared().prompt)
+
+
+def test_an_explanation_is_short() -> None:
+    assert prepared().max_tokens == 512
+
+
+def test_a_region_too_large_for_the_context_is_refused_with_numbers() -> None:
+    with pytest.raises(BadRequest, match=r"selected lines are \d+ tokens; a context of 500 tokens"):
+        prepared(text="a + b\n" * 100, context=500)
+
+
+def test_thinking_and_blank_space_around_the_answer_are_dropped() -> None:
+    result = finished("<think>\nhm\n</think>\n\nIt returns `x`.\n\n")
+    assert result.text == "It returns `x`."
+    assert result.spans == [Span(start=0, end=15)]
+
+
+def test_an_explanation_cut_off_by_the_limit_still_explains() -> None:
+    assert finished("It returns", "length").text == "It returns"
+
+
+@pytest.mark.parametrize("answer", ["", " \n", "<think>\nLet me see"])
+def test_an_answer_that_says_nothing_is_refused(answer: str) -> None:
+    with pytest.raises(AnswerRefused, match="answer is empty"):
+        finished(answer)
+
+
+def test_an_endless_answer_is_stopped_and_refused() -> None:
+    with pytest.raises(AnswerRefused, match="repeated itself without end"):
+        finished("and so on\n" * 60)
