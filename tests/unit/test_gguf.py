@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -142,7 +143,12 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path) == f"cannot read {tmp_path}: Is a directory"
+    assert refusal(tmp_path) == f"{tmp_path} cannot be used: it is not a file"
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.gguf")
+    assert refusal(tmp_path / "a.gguf").endswith("it is not a file")
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

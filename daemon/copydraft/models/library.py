@@ -43,7 +43,7 @@ def listed() -> list[Listed]:
         Listed(
             entry,
             path if (path := path_of(entry)).is_file() else None,
-            sum(partial.stat().st_size for partial in _partials(entry)),
+            sum(_size(partial) for partial in _partials(entry)),
         )
         for entry in catalog.MODELS.values()
     ]
@@ -108,19 +108,29 @@ def remove(name: str) -> int:
     with locked(entry, refuse):
         freed = 0
         for file in files:
+            freed += _size(file)
             try:
-                size = file.lstat().st_size
-                file.unlink()
+                file.unlink(missing_ok=True)
             except OSError as error:
                 raise DiskProblem(f"cannot delete {file}: {error.strerror}") from error
-            freed += size
     return freed
 
 
 @contextmanager
 def locked(entry: catalog.Entry, busy: Callable[[], None]) -> Iterator[None]:
-    """Alone with the model's files among all processes; `busy` is called before waiting."""
-    with (paths.make_dir(paths.models_dir()) / f".{entry.name}.lock").open("a") as file:
+    """Alone with the model's files among all processes; `busy` is called before waiting.
+
+    Raises:
+        DiskProblem: the models directory cannot be written.
+    """
+    lock = paths.make_dir(paths.models_dir()) / f".{entry.name}.lock"
+    try:
+        file = lock.open("a")
+    except OSError as error:
+        raise DiskProblem(
+            f"cannot write {lock}: {error.strerror}", "mend the directory's rights"
+        ) from error
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -131,6 +141,14 @@ def locked(entry: catalog.Entry, busy: Callable[[], None]) -> Iterator[None]:
 
 def _partials(entry: catalog.Entry) -> list[Path]:
     return sorted(paths.models_dir().glob(f"{entry.file}.*.partial"))
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 if a pull that ended just now took it away."""
+    try:
+        return path.lstat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _is_path(name_or_path: str) -> bool:

