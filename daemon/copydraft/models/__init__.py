@@ -1,0 +1,1 @@
+"""Models: the catalog, downloads, and what a file says of itself."""
