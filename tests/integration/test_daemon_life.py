@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+from contextlib import aclosing
 
 import pytest
 
@@ -14,6 +15,7 @@ from copydraft.client import Client
 from copydraft.errors import Cancelled, DaemonUnavailable
 from copydraft.protocol import Delta, Event
 from tests.fixtures.daemons import Running, edit, running, until
+from tests.fixtures.fake_service import MODEL
 
 
 async def answer(client: Client, instruction: str) -> list[Event]:
@@ -65,6 +67,7 @@ async def test_a_service_that_hangs_cannot_keep_clients_waiting(
 async def test_requests_to_a_stopping_daemon_are_refused(
     daemon: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(server, "STOP_GRACE_S", 60.0)
     daemon.service.deaf = True
     async with await Client.connect(start=False) as client:
         daemon.daemon.stop()
@@ -73,7 +76,7 @@ async def test_requests_to_a_stopping_daemon_are_refused(
     daemon.service.deaf = False
 
 
-async def test_stop_returns_when_the_place_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stop_returns_when_the_place_is_free() -> None:
     async with running() as here, await Client.connect(start=False) as client:
         stopping = asyncio.create_task(client.stop())
         await here.serving
@@ -87,30 +90,22 @@ async def test_the_model_leaves_memory_when_no_request_comes() -> None:
 
 
 async def test_a_running_request_keeps_the_model() -> None:
-    async with running(idle_unload_minutes=0.001) as here:
-        async with await Client.connect(start=False) as client:
-            async for event in client.edit(edit("hold")):
-                if isinstance(event, Delta):
-                    await asyncio.sleep(0.2)
-                    break
-        assert here.service.model is not None
+    async with (
+        running(idle_unload_minutes=0.001) as here,
+        await Client.connect(start=False) as client,
+        aclosing(client.edit(edit("hold"))) as events,
+    ):
+        while not isinstance(await anext(events), Delta):
+            pass
+        here.service.model = MODEL
+        await asyncio.sleep(0.2)
+        assert here.service.model is MODEL
 
 
 async def test_the_daemon_exits_when_no_client_comes() -> None:
     async with running(idle_exit_minutes=0.001) as here:
         assert await here.serving is True
     assert not paths.socket_path().exists()
-
-
-async def test_a_request_that_is_open_keeps_the_daemon() -> None:
-    async with running(idle_exit_minutes=0.001) as here:
-        async with await Client.connect(start=False) as client:
-            asked = asyncio.create_task(answer(client, "hold"))
-            await until(lambda: here.service.snapshot().active == 1)
-            await asyncio.sleep(0.2)
-            assert not here.serving.done()
-            asked.cancel()
-        await here.serving
 
 
 async def test_connecting_without_a_daemon_says_how_to_start_one() -> None:

@@ -19,6 +19,8 @@ from copydraft.errors import Cancelled, DaemonUnavailable, DiskProblem, VersionM
 from copydraft.protocol import Delta, Event
 from tests.fixtures.daemons import FAKE_DAEMON, daemon_process, edit
 
+REAL_DAEMON = launch.COMMAND
+
 pytestmark = pytest.mark.usefixtures("fake_command")
 
 
@@ -175,6 +177,17 @@ async def test_a_daemon_serves_where_its_state_cannot_be_written(isolated_home: 
         assert len(await answer(client, "echo a")) == 3
         with pytest.raises(DiskProblem, match="cannot make"):
             await client.stats()
+
+
+async def test_the_real_daemon_without_a_model_takes_under_150_mb(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(launch, "COMMAND", REAL_DAEMON)
+    async with await Client.connect() as client:
+        status = await client.status()
+        assert status.model is None
+        assert status.resident_bytes < 150_000_000
+        await client.stop()
 
 
 async def test_neither_prompt_nor_answer_is_logged() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from time import monotonic
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -21,13 +21,13 @@ class Gate:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._open = 0
-        self._last = time.monotonic()
+        self._last = monotonic()
         self.closed = False
         """Set when the daemon stops: requests that come now are refused."""
 
     def idle_s(self) -> float:
         """Seconds without a request; 0 while one is open."""
-        return 0.0 if self._open else time.monotonic() - self._last
+        return 0.0 if self._open else monotonic() - self._last
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_version(message: Message) -> None:
@@ -42,7 +42,7 @@ class Gate:
             await app(scope, receive, send_with_version)
         finally:
             self._open -= 1
-            self._last = time.monotonic()
+            self._last = monotonic()
 
     def _refusal(self, scope: Scope) -> CopydraftError | None:
         if self.closed:
