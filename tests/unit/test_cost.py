@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from copydraft.engine.cost import Calibration
+from copydraft.engine.cost import Calibration, calibrate
 
 MEASURED = Calibration({1: 10.0, 2: 16.0, 4: 20.0, 8: 40.0}, tie_threshold=0.5)
 
@@ -26,3 +28,49 @@ def test_a_table_starts_with_the_single_token() -> None:
 
 def test_a_saved_table_comes_back_as_it_was() -> None:
     assert Calibration.of_table(MEASURED.to_table()) == MEASURED
+
+
+class FakeMachine:
+    """Decodes at a scripted pace, and its logits stray in wide passes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: dict[int, float]) -> None:
+        self._now = 0.0
+        self._seconds = seconds
+        self._width = 0
+        self.rewound = 0
+        monkeypatch.setattr("copydraft.engine.cost.time.perf_counter", lambda: self._now)
+
+    def decode(self, tokens: Sequence[int]) -> None:
+        self._width = len(tokens)
+        self._now += self._seconds[self._width]
+
+    def top_logits(
+        self, row: int, ids: Sequence[int] | None
+    ) -> tuple[Sequence[int], Sequence[float]]:
+        stray = 0.0 if self._width == 1 else 0.25
+        return [3, 5], [10.0 + stray, 9.0 - stray]
+
+    def rewind(self) -> None:
+        self.rewound += 1
+
+    def calibrate(self, widest: int) -> Calibration:
+        return calibrate(range(64), self.decode, self.top_logits, self.rewind, widest)
+
+
+def test_every_width_up_to_the_widest_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = FakeMachine(monkeypatch, {1: 0.01, 2: 0.015, 4: 0.02, 8: 0.03, 6: 0.025, 3: 0.0175})
+    measured = machine.calibrate(widest=8)
+    assert measured.ms == pytest.approx({1: 10, 2: 15, 3: 17.5, 4: 20, 6: 25, 8: 30})
+    assert measured.steady
+
+
+def test_a_slow_machine_is_measured_coarsely(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = FakeMachine(monkeypatch, {1: 1.0, 2: 2.0, 3: 2.5, 4: 3.0})
+    assert set(machine.calibrate(widest=64).ms) == {1, 2, 3, 4}
+
+
+def test_the_tie_threshold_covers_what_two_logits_stray_with_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = FakeMachine(monkeypatch, {1: 0.01, 2: 0.02})
+    assert machine.calibrate(widest=2).tie_threshold == pytest.approx(0.75)

@@ -1,0 +1,110 @@
+"""What the daemon costs around llama.cpp: plain decoding through it beside a bare loop.
+
+Prints two ratios of one run: tokens/s through the daemon over tokens/s of a loop that calls
+llama.cpp and takes the likeliest token, and the share of a pass that is spent outside llama.cpp.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import ctypes
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import llama_cpp
+import numpy as np
+
+from copydraft import devices
+from copydraft.client import Client
+from copydraft.models import library
+from copydraft.protocol import ExplainRequest, ExplainResult, Generation, Region
+
+SAMPLE = Path(__file__).read_text("utf-8")
+
+
+def bare_loop(path: Path, threads: int) -> Callable[[int], float]:
+    """A function that decodes so many tokens greedily and gives tokens per second."""
+    model_params = llama_cpp.llama_model_default_params()
+    model: Any = llama_cpp.llama_model_load_from_file(str(path).encode(), model_params)
+    params = llama_cpp.llama_context_default_params()
+    params.n_ctx, params.n_batch = 4096, 512
+    params.n_threads = params.n_threads_batch = threads
+    context: Any = llama_cpp.llama_init_from_model(model, params)
+    vocab: Any = llama_cpp.llama_model_get_vocab(model)
+    size = llama_cpp.llama_vocab_n_tokens(vocab)
+    text = SAMPLE[:1200].encode()
+    prompt = (ctypes.c_int32 * 1024)()
+    count = llama_cpp.llama_tokenize(vocab, text, len(text), prompt, 1024, False, False)
+    one = (ctypes.c_int32 * 1)()
+
+    def run(tokens: int) -> float:
+        llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(context), False)
+        llama_cpp.llama_decode(context, llama_cpp.llama_batch_get_one(prompt, count))
+        batch = llama_cpp.llama_batch_get_one(one, 1)
+        started = time.perf_counter()
+        for _ in range(tokens):
+            logits = np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(context, -1), (size,))
+            one[0] = int(logits.argmax())
+            llama_cpp.llama_decode(context, batch)
+        return tokens / (time.perf_counter() - started)
+
+    return run
+
+
+async def through_daemon(model: str, tokens: int) -> tuple[float, float]:
+    """Tokens per second of a plain explanation, and the share of its time outside llama.cpp."""
+    request = ExplainRequest(
+        region=Region(path="sample.py", text=SAMPLE, start=24, end=52),
+        question="Explain every line at length.",
+        generation=Generation(model=model, draft=False, max_tokens=tokens),
+    )
+    async with await Client.connect() as client:
+        async for event in client.explain(request):
+            if isinstance(event, ExplainResult):
+                stats = event.stats
+    inside = sum(entry.ms for entry in stats.verify)
+    return stats.tokens_per_s, 1 - inside / stats.decode_ms
+
+
+async def stop_daemon() -> None:
+    async with await Client.connect(start=False) as client:
+        await client.stop()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="overhead", description=__doc__)
+    parser.add_argument("--model", default="qwen2.5-coder-0.5b")
+    parser.add_argument("--tokens", type=int, default=128)
+    parser.add_argument("--repeats", type=int, default=5)
+    arguments = parser.parse_args()
+    path = library.resolve(arguments.model)
+    with tempfile.TemporaryDirectory() as scratch:
+        # A daemon of its own: the user's may be busy.
+        os.environ["XDG_RUNTIME_DIR"] = os.environ["XDG_STATE_HOME"] = scratch
+        bare = bare_loop(path, devices.physical_cores())
+        rows = []
+        for _ in range(arguments.repeats):
+            rate = bare(arguments.tokens)
+            daemon_rate, outside = asyncio.run(through_daemon(str(path), arguments.tokens))
+            rows.append((rate, daemon_rate, outside))
+            print(f"bare {rate:.1f}, daemon {daemon_rate:.1f} tokens/s, outside {outside:.2%}")
+        asyncio.run(stop_daemon())
+    print(
+        json.dumps(
+            {
+                "daemon_over_bare": median(rate / bare for bare, rate, _ in rows),
+                "share_outside_llama_cpp": median(outside for _, _, outside in rows),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
