@@ -73,13 +73,17 @@ def _command(engine: Engine, python: Path, partial: Path) -> list[str]:
     lean = partial / "lean.cmake"
     lean.write_text(_LEAN, "utf-8")
     options = {**engine.options, "CMAKE_PROJECT_INCLUDE": str(lean)}
+    # pip passes settings of its command line only to packages that are named there, and hashes
+    # are read only from a file.
+    requirement = partial / "requirement.txt"
+    settings = [f'--config-settings="cmake.define.{name}={options[name]}"' for name in options]
+    requirement.write_text(" \\\n    ".join([PIN.read_text("utf-8").strip(), *settings]), "utf-8")
     return [
         *(str(python), "-u", "-m", "pip", "wheel", "--verbose", "--no-input"),
         # pip's cache would give back a wheel that was built with other options.
         *("--no-cache-dir", "--no-deps", "--no-build-isolation", "--require-hashes"),
-        *("--no-binary", "llama-cpp-python", "--requirement", str(PIN)),
+        *("--no-binary", "llama-cpp-python", "--requirement", str(requirement)),
         *("--wheel-dir", str(partial)),
-        *(f"--config-settings=cmake.define.{name}={options[name]}" for name in options),
     ]
 
 
@@ -105,11 +109,18 @@ def _build_environment(engine: Engine, partial: Path) -> dict[str, str]:
 
 
 def _hip_environment(hip: Hip) -> dict[str, str]:
-    def ask(flag: str) -> str:
-        command = [str(hip.hipconfig), flag]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    compilers, root = (_ask(hip.hipconfig, flag) for flag in ("-l", "-R"))
+    return {"HIPCXX": f"{compilers}/clang++", "HIP_PATH": root}
 
-    return {"HIPCXX": f"{ask('-l')}/clang++", "HIP_PATH": ask("-R")}
+
+def _ask(hipconfig: Path, flag: str) -> str:
+    ended = subprocess.run([str(hipconfig), flag], capture_output=True, text=True, check=False)
+    if ended.returncode:
+        raise SetupError(
+            f"{hipconfig} {flag} failed: {ended.stderr.strip()}",
+            "Mend the ROCm installation, or build without the card: COPYDRAFT_BACKEND=cpu.",
+        )
+    return ended.stdout.strip()
 
 
 def _jobs(gigabytes_each: float) -> int:

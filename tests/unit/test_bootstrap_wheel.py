@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
+import sys
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -65,18 +71,71 @@ def test_what_a_killed_build_left_is_swept_away(tmp_path: Path) -> None:
     assert wheel.wheel_for(ENGINE, python, tmp_path).name == NAME
 
 
-def test_options_reach_cmake_only_by_the_command(
+BACKEND = """\
+import json, os, zipfile
+
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    name = "llama_cpp_python-0.3.36-py3-none-any.whl"
+    info = "llama_cpp_python-0.3.36.dist-info"
+    with zipfile.ZipFile(os.path.join(directory, name), "w") as wheel:
+        wheel.writestr("settings.json", json.dumps(config_settings))
+        wheel.writestr("args.txt", os.environ.get("CMAKE_ARGS", ""))
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\\nName: llama-cpp-python\\n"
+                       "Version: 0.3.36\\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nTag: py3-none-any\\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return name
+"""
+
+
+def write_sdist(folder: Path) -> str:
+    """A package of the engine's name whose wheel tells how it was built; its hash."""
+    path = folder / "llama_cpp_python-0.3.36.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name, text in {
+            "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\n'
+            'backend-path = ["."]\n',
+            "backend.py": BACKEND,
+            "PKG-INFO": "Metadata-Version: 2.1\nName: llama-cpp-python\nVersion: 0.3.36\n",
+        }.items():
+            entry = tarfile.TarInfo(f"llama_cpp_python-0.3.36/{name}")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_options_reach_the_build_through_pip_and_by_no_other_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pin = tmp_path / "requirements-engine.txt"
+    pin.write_text(f"# A comment\nllama-cpp-python==0.3.36 --hash=sha256:{write_sdist(tmp_path)}\n")
+    monkeypatch.setattr(wheel, "PIN", pin)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     monkeypatch.setenv("CMAKE_ARGS", "-DGGML_CUDA=ON")
-    python = executable(
-        tmp_path / "python", f'echo "$@ args=$CMAKE_ARGS" > {tmp_path}/said; exit 1'
-    )
-    with pytest.raises(SetupError):
-        wheel.wheel_for(ENGINE, python, tmp_path)
-    said = (tmp_path / "said").read_text()
-    assert "--config-settings=cmake.define.GGML_NATIVE=ON" in said
-    assert said.endswith("args=\n")
+    cards = [Card("gfx1100", 0), Card("gfx1201", 1)]
+    hipconfig = executable(tmp_path / "hipconfig", "echo /rocm")
+    engine = choose("hip", Cpu((), frozenset()), cards, Hip(hipconfig, (6, 4)))
+    cache = tmp_path / "a cache"
+
+    built = wheel.wheel_for(engine, Path(sys.executable), cache)
+
+    with zipfile.ZipFile(built) as archive:
+        settings = json.loads(archive.read("settings.json"))
+        assert archive.read("args.txt") == b""
+    assert settings == {
+        "cmake.define.LLAVA_BUILD": "OFF",
+        "cmake.define.LLAMA_BUILD_TOOLS": "OFF",
+        "cmake.define.LLAMA_BUILD_EXAMPLES": "OFF",
+        "cmake.define.LLAMA_BUILD_TESTS": "OFF",
+        "cmake.define.LLAMA_BUILD_SERVER": "OFF",
+        "cmake.define.GGML_NATIVE": "ON",
+        "cmake.define.GGML_HIP": "ON",
+        "cmake.define.GPU_TARGETS": "gfx1100;gfx1201",
+        "cmake.define.CMAKE_PROJECT_INCLUDE": str(
+            cache / "wheels" / f"{engine.key}.partial" / "lean.cmake"
+        ),
+    }
 
 
 def test_a_build_for_a_card_uses_the_compiler_that_hipconfig_names(tmp_path: Path) -> None:
