@@ -13,7 +13,7 @@ from typing import TypeVar
 import click
 import msgspec
 
-from copydraft import config, paths, terminal_status
+from copydraft import config, paths, terminal, terminal_reports, terminal_status
 from copydraft.api import lifecycle
 from copydraft.client import Client
 from copydraft.errors import DiskProblem
@@ -111,8 +111,6 @@ def stats(days: int | None, *, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(report))
         return
-    from copydraft import terminal, terminal_reports  # noqa: PLC0415 (rich takes 0.1 s to import)
-
     terminal_reports.print_stats(report, terminal.stdout())
 
 
@@ -134,15 +132,13 @@ def show_settings(*, as_json: bool) -> None:
         }
         click.echo(msgspec.json.encode({"file": str(file), "settings": shown}))
         return
-    from copydraft import terminal, terminal_reports  # noqa: PLC0415 (see `stats`)
-
     click.echo(f"{file}{'' if file.exists() else ' (not there: all defaults)'}")
     terminal_reports.print_settings(settings, sources, terminal.stdout())
 
 
 def examine(*, as_json: bool) -> int:
     """The doctor's findings; the exit status: 1 if there is a problem."""
-    from copydraft import doctor, terminal, terminal_reports  # noqa: PLC0415 (see `stats`)
+    from copydraft import doctor  # noqa: PLC0415 (gguf takes 0.2 s to import)
 
     findings = doctor.examine()
     if as_json:

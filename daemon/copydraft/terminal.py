@@ -200,13 +200,11 @@ def printable(text: str) -> str:
 
 def summary(stats: RequestStats) -> str:
     """A finished request in one line."""
-    seconds = (stats.first_token_ms + stats.decode_ms) / 1000
     copied = stats.copied_tokens / max(1, stats.output_tokens)
-    kept = f" ({stats.reused_tokens:,} kept from before)" if stats.reused_tokens else ""
     return (
-        f"{stats.output_tokens:,} tokens in {seconds:.1f} s: {stats.tokens_per_s:.1f} tokens/s, "
-        f"{copied:.0%} copied, {stats.passes:,} passes; "
-        f"prompt {stats.prompt_tokens:,} tokens{kept}; {stats.model} on {stats.device}"
+        f"{stats.output_tokens:,} tokens in {stats.decode_ms / 1000:.1f} s: "
+        f"{stats.tokens_per_s:.1f} tokens/s, {copied:.0%} copied, {stats.passes:,} passes; "
+        f"prompt read in {stats.first_token_ms / 1000:.1f} s; {stats.device}"
     )
 
 

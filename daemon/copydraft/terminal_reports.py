@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from copydraft.config import Config, Source
-from copydraft.doctor import Finding
 from copydraft.protocol import StatsReport, Usage
+
+if TYPE_CHECKING:
+    from copydraft.doctor import Finding
 
 _BAR_WIDTH = 40
 _STATE_STYLE = {"ok": "green", "warning": "yellow", "problem": "red"}

@@ -1,4 +1,4 @@
-"""The daemon's status in plain lines; without rich, so that it can be asked for often."""
+"""The daemon's status in plain lines; amounts of bytes and time as people read them."""
 
 from __future__ import annotations
 

@@ -70,10 +70,7 @@ EDIT = EditResult(
     answer="```\nB\n```",
 )
 EXPLANATION = ExplainResult(text="It is **b**.", spans=[Span(start=0, end=12)], stats=STATS)
-SUMMARY = (
-    "100 tokens in 2.5 s: 50.0 tokens/s, 80% copied, 30 passes; "
-    "prompt 1,200 tokens (200 kept from before); qwen2.5-coder-0.5b on CPU\n"
-)
+SUMMARY = "100 tokens in 2.0 s: 50.0 tokens/s, 80% copied, 30 passes; prompt read in 0.5 s; CPU\n"
 USAGE = Usage(
     name="all",
     requests=2,
