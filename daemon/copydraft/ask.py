@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, aclosing
 from pathlib import Path
@@ -47,20 +49,15 @@ class Lines(NamedTuple):
         Raises:
             BadRequest: it is none of these.
         """
-        first, colon, last = text.partition(":")
-        try:
-            lines = cls(int(first) if first else None, int(last) if last else None)
-        except ValueError:
-            lines = cls(0)
-        if not colon:
-            lines = cls(lines.first, lines.first)
-        low, high = lines.first or 1, lines.last or lines.first or 1
-        if not text or 0 in lines or not 1 <= low <= high:
-            raise BadRequest(
-                f"these are not lines: {text!r}",
-                "give the first and the last, counted from 1, as in --lines 10:40",
-            )
-        return lines
+        if found := re.fullmatch(r"(\d*):(\d*)|(\d+)", text):
+            first, last, only = (int(part) if part else None for part in found.groups())
+            lines = cls(first, last) if only is None else cls(only, only)
+            if 0 not in lines and (lines.first or 1) <= (lines.last or math.inf):
+                return lines
+        raise BadRequest(
+            f"these are not lines: {text!r}",
+            "give the first and the last, counted from 1, as in --lines 10:40",
+        )
 
     def within(self, text: str) -> tuple[int, int]:
         """The lines of `text` from 0, end exclusive.
@@ -150,7 +147,7 @@ def explain(target: Target, question: str, generation: Generation, *, as_json: b
 
 
 class AnswerView:
-    """Progress until the answer begins, then the answer as it is written."""
+    """Progress, and the answer as it is written; on one terminal, one after the other."""
 
     def __init__(self, progress: Console, answer: Console) -> None:
         self._answer = answer
@@ -170,10 +167,13 @@ class AnswerView:
             self._progress.show(event)
             return
         if self._stream is None:
-            # Two live displays on one terminal would overwrite each other.
-            self._open.close()
+            if self._answer.is_terminal:
+                # Two live displays on one terminal would overwrite each other.
+                self._open.close()
             self._stream = terminal.answer_stream(self._answer)
             self._open.enter_context(self._stream)
+        if not self._answer.is_terminal:
+            self._progress.show(event)
         self._stream.write(event.text)
 
 
@@ -190,7 +190,7 @@ def run(call: Call, kind: type[R], show: Show) -> R:
     try:
         return asyncio.run(stream(call, kind, show))
     except KeyboardInterrupt:
-        raise Cancelled("cancelled; nothing was written") from None
+        raise Cancelled("cancelled; no file was changed") from None
 
 
 async def stream(call: Call, kind: type[R], show: Show) -> R:

@@ -212,10 +212,13 @@ class MarkdownStream:
     """Markdown rendered while it arrives: finished blocks stay, the last one is redrawn."""
 
     def __init__(self, console: Console) -> None:
+        self._console = console
+        self._unfinished = ""
         self._live = Live(
-            console=console, refresh_per_second=_REFRESH_PER_SECOND, auto_refresh=False
+            console=console,
+            refresh_per_second=_REFRESH_PER_SECOND,
+            get_renderable=lambda: Markdown(self._unfinished),
         )
-        self._text = ""
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -225,10 +228,9 @@ class MarkdownStream:
         self._live.stop()
 
     def write(self, text: str) -> None:
-        finished, self._text = split_blocks(self._text + printable(text))
+        finished, self._unfinished = split_blocks(self._unfinished + printable(text))
         if finished:
-            self._live.console.print(Markdown(finished), "")
-        self._live.update(Markdown(self._text), refresh=True)
+            self._console.print(Markdown(finished), "")
 
 
 class PlainStream:

@@ -335,7 +335,7 @@ def test_ctrl_c_closes_the_stream_and_leaves_the_file(client: type[FakeClient], 
     client.events = [lambda: os.kill(os.getpid(), signal.SIGINT), EDIT]
     result = run("edit", file, "--lines", "2", "-i", "upper case", "--write")
     assert result.exit_code == 130
-    assert (result.stdout, result.stderr) == ("", "copydraft: cancelled; nothing was written\n")
+    assert (result.stdout, result.stderr) == ("", "copydraft: cancelled; no file was changed\n")
     assert file.read_text() == "a\nb\nc\n"
     assert client.closed == 1
 
