@@ -181,18 +181,17 @@ class Scheduler:
             self._unload()
             raise
         self._account(outcome.stats)
-        if outcome.error is not None:
-            job.emit(Failed.of(outcome.error, outcome.text))
-            return
-        job.emit(
-            task.finish(
-                outcome.text,
-                outcome.stats.stop_reason,
-                outcome.spans,
-                outcome.stats,
-                outcome.margins,
+        try:
+            if outcome.error is not None:
+                raise _stopping() if self._stopping else outcome.error
+            stats = outcome.stats
+            result = task.finish(
+                outcome.text, stats.stop_reason, outcome.spans, stats, outcome.margins
             )
-        )
+        except CopydraftError as error:
+            job.emit(Failed.of(error, outcome.text))
+        else:
+            job.emit(result)
 
     def _ready(self, job: Job) -> loading.Loaded:
         """The engine with the model that a request asks for."""

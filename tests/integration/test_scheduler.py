@@ -1,0 +1,282 @@
+"""The scheduler runs requests in turn on a real engine: edits, cancelling, switching, unloading."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from copydraft.config import Config
+from copydraft.protocol import (
+    Delta,
+    EditRequest,
+    EditResult,
+    Event,
+    ExplainRequest,
+    ExplainResult,
+    Failed,
+    Generation,
+    Loading,
+    Notice,
+    Queued,
+    Region,
+    RequestStats,
+    Sampling,
+)
+from copydraft.serving.scheduler import Scheduler
+from copydraft.serving.service import Ticket
+
+TEXT = "a = 1\nb = 1\nprint(a + b)\n"
+REGION = Region(path="a.py", text=TEXT, start=0, end=3)
+DEFAULT = Generation()
+OPENING = "```python"
+ANSWER = "\na = 1\nb = 2\nprint(a + b)\n```"
+
+
+class Costs:
+    """A cost table that makes every draft worth trying, and remembers what is saved."""
+
+    def __init__(self) -> None:
+        self.saved: dict[str, dict[int, float]] = {}
+
+    def load_cost(self, key: str) -> dict[int, float] | None:
+        return {0: 0.05, 1: 1.0, 64: 1.5}
+
+    def save_cost(self, key: str, ms_by_width: dict[int, float]) -> None:
+        self.saved[key] = ms_by_width
+
+
+class Listener:
+    """Collects the events of a request; with `hold`, the engine waits at the first text."""
+
+    ticket: Ticket
+
+    def __init__(self, *, hold: bool = False) -> None:
+        self.events: list[Event] = []
+        self.release = threading.Event()
+        self._hold = hold
+        self._begun = threading.Event()
+        self._ended = threading.Event()
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+        if isinstance(event, Delta):
+            self._begun.set()
+            if self._hold:
+                assert self.release.wait(30)
+        if isinstance(event, EditResult | ExplainResult | Failed):
+            self._ended.set()
+
+    def wait_for_text(self) -> None:
+        assert self._begun.wait(30), self.events
+
+    def edit(self) -> EditResult:
+        result = self.wait()
+        assert isinstance(result, EditResult), result
+        return result
+
+    def failure(self) -> Failed:
+        result = self.wait()
+        assert isinstance(result, Failed), result
+        return result
+
+    def wait(self) -> Event:
+        assert self._ended.wait(30), self.events
+        return self.events[-1]
+
+
+class Serving:
+    """A scheduler on one model, and what it recorded."""
+
+    def __init__(self, model: Path, config: Config) -> None:
+        self.recorded: list[RequestStats] = []
+        self.model = model
+        self.scheduler = Scheduler(config, record=self.recorded.append, costs=Costs())
+
+    def edit(self, generation: Generation = DEFAULT, *, hold: bool = False) -> Listener:
+        return self.submit(
+            EditRequest(region=REGION, instruction="set b", generation=generation), hold=hold
+        )
+
+    def explain(self, generation: Generation = DEFAULT) -> Listener:
+        return self.submit(ExplainRequest(region=REGION, generation=generation), hold=False)
+
+    def submit(self, request: EditRequest | ExplainRequest, *, hold: bool) -> Listener:
+        listener = Listener(hold=hold)
+        listener.ticket = self.scheduler.submit(request, listener)
+        return listener
+
+
+@pytest.fixture
+def serving(answering_model: Callable[..., Path]) -> Iterator[Serving]:
+    """A scheduler whose model answers every edit with ANSWER."""
+    model = answering_model(ANSWER, after=OPENING)
+    one = Serving(model, Config(model=str(model), context=2048, threads=1))
+    yield one
+    one.scheduler.stop()
+
+
+def test_an_edit_comes_back_as_text_diff_and_spans(serving: Serving) -> None:
+    result = serving.edit().edit()
+    assert result.text == "a = 1\nb = 2\nprint(a + b)\n"
+    assert "-b = 1\n+b = 2\n" in result.diff
+    assert result.spans[0].start == 0
+    assert result.spans[-1].end == len(result.text)
+
+
+def test_copied_text_is_accepted_in_fewer_passes_and_counted_by_corpus(serving: Serving) -> None:
+    stats = serving.edit().edit().stats
+    assert stats.passes < stats.output_tokens / 2
+    assert stats.accepted["region"] > 5
+    assert stats.copied_tokens == sum(stats.accepted.values())
+    assert serving.recorded == [stats]
+
+
+def test_without_drafting_the_text_is_the_same_and_nothing_is_drafted(serving: Serving) -> None:
+    drafted, plain = serving.edit().edit(), serving.edit(Generation(draft=False)).edit()
+    assert plain.answer == drafted.answer
+    assert plain.stats.drafted == {}
+
+
+def test_margins_are_told_for_every_token_when_asked(serving: Serving) -> None:
+    result = serving.edit(Generation(margins=True)).edit()
+    assert len(result.margins) == result.stats.output_tokens
+    assert serving.edit().edit().margins == []
+
+
+def test_a_second_request_reads_only_what_changed(serving: Serving) -> None:
+    serving.edit().edit()
+    stats = serving.edit().edit().stats
+    assert stats.reused_tokens == stats.prompt_tokens - 1
+
+
+def test_sampling_with_the_same_seed_gives_the_same_answer(serving: Serving) -> None:
+    hot = Generation(sampling=Sampling(temperature=5.0, seed=3))
+    assert serving.edit(hot).edit().answer == serving.edit(hot).edit().answer
+
+
+def test_a_cancelled_request_ends_and_the_next_one_is_right(serving: Serving) -> None:
+    held = serving.edit(hold=True)
+    held.wait_for_text()
+    held.ticket.cancel()
+    held.release.set()
+    assert held.failure().code == "cancelled"
+    assert serving.edit().edit().text == "a = 1\nb = 2\nprint(a + b)\n"
+
+
+def test_what_was_written_before_a_cancel_is_told(serving: Serving) -> None:
+    held = serving.edit(hold=True)
+    held.wait_for_text()
+    held.ticket.cancel()
+    held.release.set()
+    assert ANSWER.startswith(held.failure().partial)
+    assert held.failure().partial
+
+
+def test_of_twenty_requests_the_nineteen_cancelled_ones_never_run(serving: Serving) -> None:
+    held = serving.edit(hold=True)
+    held.wait_for_text()
+    waiting = [serving.edit() for _ in range(19)]
+    for listener in waiting:
+        listener.ticket.cancel()
+    assert {listener.failure().code for listener in waiting} == {"cancelled"}
+    held.release.set()
+    held.edit()
+    assert len(serving.recorded) == 1
+
+
+def test_a_cancel_after_the_end_changes_nothing(serving: Serving) -> None:
+    listener = serving.edit()
+    listener.edit()
+    listener.ticket.cancel()
+    assert serving.edit().edit().text
+
+
+def test_waiting_requests_are_told_how_many_are_ahead(serving: Serving) -> None:
+    held = serving.edit(hold=True)
+    held.wait_for_text()
+    second, third = serving.edit(), serving.edit()
+    held.release.set()
+    third.edit()
+    second.edit()
+    assert [e.ahead for e in third.events if isinstance(e, Queued)] == [2, 1]
+
+
+def test_another_model_is_switched_to_and_said(
+    serving: Serving, answering_model: Callable[..., Path]
+) -> None:
+    other = answering_model("\na = 3\n```", after=OPENING)
+    serving.edit().edit()
+    listener = serving.edit(Generation(model=str(other)))
+    assert listener.edit().text == "a = 3\n"
+    [notice] = [event for event in listener.events if isinstance(event, Notice)]
+    assert notice.message == f"switching from {serving.model.stem} to {other.stem}"
+
+
+def test_loading_is_reported_up_to_its_end(serving: Serving) -> None:
+    listener = serving.edit()
+    listener.edit()
+    shares = [event.share for event in listener.events if isinstance(event, Loading)]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+def test_a_model_that_is_not_there_fails_the_request_alone(serving: Serving) -> None:
+    failure = serving.edit(Generation(model="/no/such.gguf")).failure()
+    assert failure.code == "model"
+    assert serving.edit().edit().text
+
+
+def test_an_answer_that_is_no_edit_is_refused_with_what_was_written(
+    serving: Serving, answering_model: Callable[..., Path]
+) -> None:
+    lazy = answering_model("\n# ... existing code ...\n```", after=OPENING)
+    failure = serving.edit(Generation(model=str(lazy))).failure()
+    assert failure.code == "answer-refused"
+    assert "existing code" in failure.partial
+
+
+def test_unloading_frees_the_model_and_the_next_request_loads_it(serving: Serving) -> None:
+    serving.edit().edit()
+    assert serving.scheduler.snapshot().model is not None
+    assert serving.scheduler.unload() is True
+    assert serving.scheduler.snapshot().model is None
+    assert serving.scheduler.unload() is False
+    assert serving.edit().edit().text
+
+
+def test_the_status_tells_model_and_acceptance(serving: Serving) -> None:
+    serving.edit().edit()
+    status = serving.scheduler.snapshot()
+    assert status.model is not None
+    assert status.model.path == str(serving.model)
+    assert status.model.memory_kind == "dense"
+    assert 0 < status.acceptance <= 1
+    assert (status.requests, status.active, status.waiting) == (1, 0, 0)
+    assert status.idle_since is not None
+
+
+def test_stopping_ends_running_and_waiting_requests(serving: Serving) -> None:
+    held = serving.edit(hold=True)
+    held.wait_for_text()
+    waiting = serving.edit()
+    stopper = threading.Thread(target=serving.scheduler.stop)
+    stopper.start()
+    held.release.set()
+    stopper.join(30)
+    assert [held.failure().message, waiting.failure().message] == ["the daemon is stopping"] * 2
+    assert serving.edit().failure().code == "cancelled"
+
+
+def test_an_explanation_is_markdown_whose_spans_cover_it(
+    serving: Serving, answering_model: Callable[..., Path]
+) -> None:
+    model = answering_model("Adds `a` and `b`.")
+    listener = serving.explain(Generation(model=str(model)))
+    listener.wait()
+    result = listener.events[-1]
+    assert isinstance(result, ExplainResult)
+    assert result.text == "Adds `a` and `b`."
+    assert result.spans[-1].end == len(result.text)
