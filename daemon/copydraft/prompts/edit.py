@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from copydraft.emission.fence import FenceFormat, FenceReader
+from copydraft.emission.fence import FenceFormat
 from copydraft.errors import AnswerRefused, BadRequest
 from copydraft.prompts.checks import Endless, placeholder
 from copydraft.prompts.context import Window, fit, plain, region_text, show
@@ -26,6 +26,8 @@ from copydraft.workspace.documents import dominant_line_end
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from copydraft.emission.format import EmissionFormat, FormatReader
+
 _SYSTEM = (
     "You edit code. Rewrite the region as instructed and output only the rewritten region in one "
     "fenced code block."
@@ -36,8 +38,8 @@ _DELETES = re.compile(r"\b(?:delet|remov|drop|eras|clear|cut)\w*|\bget rid\b", r
 class EditReader:
     """Follows an answer as it is written."""
 
-    def __init__(self, fence: FenceReader, region: str) -> None:
-        self._fence = fence
+    def __init__(self, form: FormatReader, region: str) -> None:
+        self._form = form
         self._endless = Endless(region)
 
     @property
@@ -46,7 +48,7 @@ class EditReader:
 
     def feed(self, delta: str) -> bool:
         """Take more of the answer; True: stop decoding, it is complete or endless."""
-        return self._fence.feed(delta) or self._endless.feed(delta)
+        return self._form.feed(delta) or self._endless.feed(delta)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Prepared:
     """Sources of drafts, the likeliest first, as the model would print them after the prompt."""
     max_tokens: int
     reader: EditReader
-    format: FenceFormat
+    format: EmissionFormat
 
 
 def prepare(
