@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from copydraft import __version__
-from copydraft.errors import BadRequest, Cancelled, CopydraftError
+from copydraft.errors import BadRequest, Cancelled, CopydraftError, DiskProblem
 
 if TYPE_CHECKING:
     from copydraft.protocol import Generation
@@ -39,26 +40,29 @@ class _Root(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            if isinstance(error, OSError) and error.errno == errno.EPIPE:
-                raise  # the reader of our output has left: click ends quietly
-            if os.environ.get("COPYDRAFT_DEBUG"):
-                raise
-            fault = CopydraftError(
-                f"this is a bug: {type(error).__name__}: {error}",
-                "please report it, with what COPYDRAFT_DEBUG=1 prints for the same command",
-            )
+            number = error.errno if isinstance(error, OSError) else None
+            if number == errno.EPIPE or os.environ.get("COPYDRAFT_DEBUG"):
+                raise  # click ends quietly when the reader of our output has left
+            if number in (errno.ENOSPC, errno.EDQUOT):
+                fault = DiskProblem(f"cannot write: {error}", "free some space")
+            else:
+                fault = CopydraftError(
+                    f"this is a bug: {type(error).__name__}: {error}",
+                    "please report it, with what COPYDRAFT_DEBUG=1 prints for the same command",
+                )
         report(fault, as_json=_JSON in context.meta)
         sys.exit(fault.exit_status)
 
 
 def report(fault: CopydraftError, *, as_json: bool = False) -> None:
     """One line on stderr and one that says what to do; with `as_json`, an object on stdout too."""
-    if as_json:
-        error = {"code": fault.code, "message": fault.message, "hint": fault.hint}
-        click.echo(json.dumps({"error": error}))
     click.echo(f"{click.style('copydraft:', fg='red')} {fault.message}", err=True)
     if fault.hint:
         click.echo(f"  → {fault.hint}", err=True)
+    if as_json:
+        error = {"code": fault.code, "message": fault.message, "hint": fault.hint}
+        with contextlib.suppress(OSError):  # that stdout is full may be the fault
+            click.echo(json.dumps({"error": error}))
 
 
 # --- options that several commands have -----------------------------------------------------

@@ -183,6 +183,7 @@ def print_diff(diff: str, console: Console) -> None:
     """A unified diff in colours on a terminal, byte for byte anywhere else."""
     if not console.is_terminal:
         console.file.write(diff)
+        console.file.flush()
         return
     for line in diff.split("\n")[:-1]:
         console.print(Text(printable(line), style=_diff_style(line)), soft_wrap=True)

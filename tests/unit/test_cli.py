@@ -383,6 +383,22 @@ def test_a_bug_shows_its_traceback_when_asked(
     assert isinstance(run("edit", file, "-i", "x").exception, ZeroDivisionError)
 
 
+def test_output_to_a_full_disk_is_a_fault_of_the_disk() -> None:
+    code = "from copydraft.cli import main; main()"
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code, "config", "show", "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            text=True,
+        )
+    assert done.returncode == 8
+    assert done.stderr == (
+        "copydraft: cannot write: [Errno 28] No space left on device\n  → free some space\n"
+    )
+
+
 def test_a_missing_file_is_told_before_anything_is_downloaded(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
