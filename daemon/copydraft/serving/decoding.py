@@ -82,13 +82,13 @@ def decode(
     try:
         while not sequence.stop_reason:
             if client.cancelled.is_set():
-                raise Cancelled("the request was cancelled")
+                raise Cancelled("between two passes")
             feed = sequence.feed()
             started = time.perf_counter()
             engine.decode([feed])
             sequence.take(0, time.perf_counter() - started)
-    except Cancelled as cancelled:
-        error = cancelled
+    except Cancelled:
+        error = Cancelled("the request was cancelled")
         engine.memory.recover()
     sequence.close()
     stats = sequence.meter.stats(

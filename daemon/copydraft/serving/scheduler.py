@@ -202,8 +202,14 @@ class Scheduler:
             job.emit(Notice(message=f"switching from {self._loaded.status.name} to {path.stem}"))
             self._unload()
 
+        told = -1.0
+
         def progress(share: float) -> bool:
-            job.emit(Loading(model=path.stem, share=share))
+            nonlocal told
+            # llama.cpp calls for every tensor; a person sees whole percents.
+            if share >= min(1.0, told + 0.01):
+                told = share
+                job.emit(Loading(model=path.stem, share=share))
             return not job.cancelled.is_set()
 
         loaded = loading.load(path, self._config, self._costs, progress)
