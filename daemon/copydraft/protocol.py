@@ -14,7 +14,7 @@ import msgspec
 from copydraft.errors import CopydraftError, VersionMismatch, from_wire
 
 PROTOCOL_VERSION = 1
-"""Raised whenever an old client and a new daemon (or the reverse) could misunderstand each other."""
+"""Raised whenever an old client and a new daemon, or the reverse, could misunderstand."""
 
 VERSION_HEADER = "Copydraft-Protocol"
 """Every request and every response carries the version of its sender under this name."""

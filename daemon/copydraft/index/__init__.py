@@ -1,1 +1,1 @@
-"""What is kept on disk: statistics and cost tables; the n-gram index."""
+"""What was written and what is kept: the session's text, and the databases."""
