@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 from platformdirs import PlatformDirs
@@ -51,14 +52,18 @@ def error_output_file() -> Path:
 def runtime_dir() -> Path:
     """A directory that only this user can enter; it holds the socket and the lock.
 
-    `$XDG_RUNTIME_DIR/copydraft`, or `/tmp/copydraft-UID` where there is none.
+    `$XDG_RUNTIME_DIR/copydraft`; where that is not set, `copydraft-UID` among temporary files.
 
     Raises:
         DaemonUnavailable: the directory belongs to someone else.
         DiskProblem: it cannot be made.
     """
     base = os.environ.get("XDG_RUNTIME_DIR")
-    path = Path(base) / "copydraft" if base else Path(f"/tmp/copydraft-{os.getuid()}")
+    path = (
+        Path(base) / "copydraft"
+        if base
+        else Path(tempfile.gettempdir()) / f"copydraft-{os.getuid()}"
+    )
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = path.lstat()
@@ -110,5 +115,7 @@ def make_dir(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DiskProblem(f"cannot make {path}: {error.strerror}", "free or choose a disk") from error
+        raise DiskProblem(
+            f"cannot make {path}: {error.strerror}", "free or choose a disk"
+        ) from error
     return path

@@ -70,6 +70,8 @@ class Region(_Message):
 
 
 class EditRequest(_Message):
+    """Rewrite a region by an instruction."""
+
     region: Region
     instruction: str
     prediction: str = ""
@@ -78,6 +80,8 @@ class EditRequest(_Message):
 
 
 class ExplainRequest(_Message):
+    """Explain a region, or answer a question about it."""
+
     region: Region
     question: str = ""
     generation: Generation = Generation()
@@ -196,6 +200,8 @@ class EditResult(_Message, tag="edit"):
 
 
 class ExplainResult(_Message, tag="explain"):
+    """The whole explanation."""
+
     text: str
     """Markdown."""
     spans: list[Span]
@@ -227,6 +233,8 @@ Result = EditResult | ExplainResult
 
 
 class ModelStatus(_Message):
+    """The model in memory."""
+
     name: str
     path: str
     architecture: str
@@ -242,6 +250,8 @@ class ModelStatus(_Message):
 
 
 class Status(_Message):
+    """The daemon at one moment."""
+
     version: str
     protocol: int
     pid: int

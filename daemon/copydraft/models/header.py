@@ -45,7 +45,7 @@ _NUMBERS = {
 """Value types and their formats in `struct`."""
 
 
-class Damaged(Exception):  # noqa: N818 (not shown: `gguf.read_metadata` makes a fault of it)
+class Damaged(Exception):
     """The bytes are not a whole GGUF file; the text says what is wrong."""
 
 

@@ -29,7 +29,7 @@ class Progress:
     total: int
 
 
-class SourceFailed(Exception):  # noqa: N818 (not an error of the pull: the next source is tried)
+class SourceFailed(Exception):
     """A source could not give the file; the text says why in a few words."""
 
 
