@@ -17,7 +17,7 @@ from copydraft.protocol import EditRequest, EditResult, Generation
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = Path("scripts/sample/inventory.py")
-LINES = "28:61"
+LINES = "11:61"
 INSTRUCTION = "Add type hints to the parameters and results of all methods."
 
 NEXT = """
@@ -43,7 +43,7 @@ def main() -> None:
     same = (
         "both texts are the same"
         if drafted.text == plain.text
-        else "the texts differ where two tokens were nearly tied (--strict rules that out)"
+        else "the texts differ, where two tokens were nearly tied (--strict decodes those alone)"
     )
     terminal.say(out, f"\n{ratio:.1f} times as fast; {same}.")
     terminal.say(out, "Only the writing is timed: the second run found the prompt read already.")
