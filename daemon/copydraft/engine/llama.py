@@ -69,9 +69,14 @@ class Model:
     """Weights and vocabulary."""
 
     def __init__(
-        self, path: Path, *, gpu_layers: int = -1, progress: Callable[[float], bool] | None = None
+        self,
+        path: Path,
+        *,
+        gpu_layers: int = -1,
+        vocab_only: bool = False,
+        progress: Callable[[float], bool] | None = None,
     ) -> None:
-        """Load the weights of a GGUF.
+        """Load the weights of a GGUF, or with `vocab_only` nothing but its tokenizer.
 
         `progress` gets shares from 0 to 1; its answer False stops the load.
 
@@ -83,6 +88,7 @@ class Model:
         llama_cpp.llama_backend_init()
         params = llama_cpp.llama_model_default_params()
         params.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 999
+        params.vocab_only = vocab_only
         stopped = False
 
         def report(share: float, _data: object) -> bool:

@@ -1,0 +1,27 @@
+"""`python -m copydraft.evaluation`: the commands behind scripts/replay and scripts/mine_edits."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import click
+
+from copydraft.errors import CopydraftError
+from copydraft.evaluation.commands import mine_command, replay_command
+
+
+@click.group(commands=[replay_command, mine_command])
+def main() -> None:
+    """Measure drafters without a daemon."""
+    logging.getLogger("copydraft").setLevel(logging.ERROR)  # llama.cpp's remarks on vocabularies
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except CopydraftError as fault:
+        click.echo(f"copydraft: {fault.message}", err=True)
+        if fault.hint:
+            click.echo(f"  → {fault.hint}", err=True)
+        sys.exit(fault.exit_status)

@@ -1,0 +1,1 @@
+"""The published retrieval drafters, each by its own rule, to be replayed beside ours."""

@@ -1,0 +1,164 @@
+"""Traces: what a drafter may know of a request, and what was then written.
+
+A file holds one JSON object a line: traces recorded from a model, or edit tasks as `mine` finds
+them in a repository. A task becomes a trace whose output is the committed text in the product's
+own answer format, read by a model's tokenizer; no weights are loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from copydraft.engine.llama import Model
+from copydraft.errors import BadRequest, FileProblem
+from copydraft.models.gguf import read_metadata
+from copydraft.prompts import edit
+from copydraft.prompts.template import ChatTemplate
+from copydraft.protocol import EditRequest, Region
+from copydraft.tokens import Document
+
+_CONTEXT = 32768
+_FILE_CONTEXT = 12288
+"""What the daemon allows on a card: almost every file is shown whole."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A `tokens.Document` in JSON."""
+
+    corpus: str
+    path: str
+    field: str
+    tokens: list[int]
+
+    def document(self) -> Document:
+        # The first traces call the region a part of the session.
+        corpus = "region" if self.field == "region" else self.corpus
+        return Document(corpus, self.path, self.field, self.tokens)
+
+
+class Trace(msgspec.Struct, frozen=True, kw_only=True):
+    """One request: token ids of prompt and answer, and further texts to draft from."""
+
+    kind: str
+    prompt: Annotated[list[int], msgspec.Meta(min_length=1)]
+    output: Annotated[list[int], msgspec.Meta(min_length=1)]
+    """The end token included, where the model wrote one."""
+    documents: list[Source] = []
+    top8: list[list[int]] = []
+    """The model's likeliest tokens after each token of the output but the last; or none."""
+    repo: str = ""
+    """Repository that the task is from, "" if not known."""
+
+    def sources(self) -> list[Document]:
+        """All that a drafter may copy from, as the daemon hands it over: the prompt last."""
+        documents = [source.document() for source in self.documents]
+        return [*documents, Document("session", "", "prompt", self.prompt)]
+
+
+class EditTask(msgspec.Struct, frozen=True, kw_only=True):
+    """A real edit of one region: lines [start, end) of `file`, 0-based, became `after`."""
+
+    repo: str
+    commit: str
+    path: str
+    instruction: str
+    start: int
+    end: int
+    before: str
+    after: str
+    file: str
+    """The whole text before the edit."""
+
+
+class Vocabulary:
+    """Turns edit tasks into traces with the tokenizer and the chat template of a GGUF."""
+
+    def __init__(self, gguf: Path) -> None:
+        """Read the file's vocabulary.
+
+        Raises:
+            ModelProblem: the file is missing, damaged or not a model that writes text.
+        """
+        metadata = read_metadata(gguf)
+        self._tokenizer = Model(gguf, vocab_only=True)
+        self._template = ChatTemplate(
+            metadata.chat_template,
+            bos=self._tokenizer.bos_text,
+            eos=self._tokenizer.eos_text,
+            add_bos=self._tokenizer.adds_bos,
+        )
+        self._end = self._tokenizer.encode(self._tokenizer.eos_text, special=True)
+
+    def trace(self, task: EditTask) -> Trace:
+        """The request that the daemon would make of the task, answered with the committed text.
+
+        Raises:
+            BadRequest: the region is not in the file, or does not fit into a context.
+        """
+        region = Region(path=task.path, text=task.file, start=task.start, end=task.end)
+        asked = edit.prepare(
+            EditRequest(region=region, instruction=task.instruction, prediction=task.after),
+            self._tokenizer,
+            self._template,
+            context=_CONTEXT,
+            file_context=_FILE_CONTEXT,
+        )
+        # A prediction is given in the tokens that the model would print: here, the answer.
+        answer, *documents = asked.documents
+        return Trace(
+            kind="edit",
+            prompt=asked.prompt,
+            output=[*answer.tokens, *self._end],
+            documents=[
+                Source(document.corpus, document.path, document.field, list(document.tokens))
+                for document in documents
+            ],
+            repo=task.repo,
+        )
+
+
+def read(path: Path, gguf: Path | None) -> list[Trace]:
+    """The traces of a file; its edit tasks are read with the vocabulary of `gguf`.
+
+    Raises:
+        FileProblem: the file cannot be read.
+        BadRequest: it is empty, a line is neither trace nor task, or there are tasks but no `gguf`.
+        ModelProblem: as for `Vocabulary`.
+    """
+    records = list(_records(path))
+    if not records:
+        raise BadRequest(f"{path} is empty", "give a file of traces or of edit tasks")
+    recorded = [record for record in records if isinstance(record, Trace)]
+    if len(recorded) == len(records):
+        return recorded
+    if gguf is None:
+        raise BadRequest(
+            f"{path} holds edit tasks, which need a tokenizer", "name a model file with --gguf"
+        )
+    vocabulary = Vocabulary(gguf)
+    return [record if isinstance(record, Trace) else vocabulary.trace(record) for record in records]
+
+
+def _records(path: Path) -> Iterator[Trace | EditTask]:
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise FileProblem(f"cannot read {path}: {error.strerror}", "give a .jsonl file") from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+            if "after" in record:
+                yield msgspec.json.decode(line, type=EditTask)
+            else:
+                yield msgspec.json.decode(line, type=Trace)
+        except msgspec.DecodeError as error:
+            raise BadRequest(
+                f"{path}, line {number} is neither a trace nor an edit task: {error}",
+                "scripts/mine_edits writes edit tasks",
+            ) from error
