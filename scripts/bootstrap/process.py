@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 Counter = Callable[[str], tuple[int, int] | None]
 """Reads a line of output: parts done and parts in all, where the line tells."""
 
-_FAULT = re.compile(r"error\b|no space left|killed|not found", re.IGNORECASE)
-# Compilers' command lines name flags for errors; pip's own lines say only that there was one.
+_FAULT = re.compile(r"error\b|no space left|killed|not found|could not", re.IGNORECASE)
+# Compilers' command lines name flags for errors, cmake looks for much that it can do without, and
+# pip's own lines say only that there was an error.
 _NO_FAULT = re.compile(
-    r"\[|note:|.*(finished with status|-failed$|-with-error$|Failed (to )?build)"
+    r"\[|-- |note:|.*(finished with status|-failed$|-with-error$|Failed (to )?build)"
 )
 _SHOWN_FAULTS = 6
 _PATIENCE = 50  # tenths of a second
