@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -41,8 +42,9 @@ def print_stats(report: StatsReport, console: Console) -> None:
         console.print(f"no requests {period}")
         return
     console.print(f"Requests {period}", style="bold")
-    console.print(_usage_table([*report.by_kind, *report.by_model, report.total]), "")
-    console.print(_drafts_table(report), "")
+    total = msgspec.structs.replace(report.total, name="total")
+    console.print(_usage_table([*report.by_kind, *report.by_model, total]), "")
+    console.print(_drafts_table([*report.by_kind, total]), "")
     _print_days(report.by_day, console)
 
 
@@ -62,9 +64,9 @@ def _usage_table(usages: Sequence[Usage]) -> Table:
     return made
 
 
-def _drafts_table(report: StatsReport) -> Table:
+def _drafts_table(usages: Sequence[Usage]) -> Table:
     made = table("drafts of", "from", ">drafted", ">accepted", ">share")
-    for usage in [*report.by_kind, report.total]:
+    for usage in usages:
         for corpus, drafted in sorted(usage.drafted.items(), key=lambda item: -item[1]):
             accepted = usage.accepted.get(corpus, 0)
             share = f"{accepted / drafted:.0%}" if drafted else ""

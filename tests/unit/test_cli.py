@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import click
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
@@ -72,7 +73,7 @@ EDIT = EditResult(
 EXPLANATION = ExplainResult(text="It is **b**.", spans=[Span(start=0, end=12)], stats=STATS)
 SUMMARY = "100 tokens in 2.0 s: 50.0 tokens/s, 80% copied, 30 passes; prompt read in 0.5 s; CPU\n"
 USAGE = Usage(
-    name="all",
+    name="edit",
     requests=2,
     prompt_tokens=1200,
     reused_tokens=200,
@@ -85,6 +86,8 @@ USAGE = Usage(
     decode_ms=2000.0,
     tokens_per_s=50.0,
 )
+TOTAL = msgspec.structs.replace(USAGE, name="")
+DAY = msgspec.structs.replace(USAGE, name="2026-11-29")
 STATUS = Status(
     version="0.1.0",
     protocol=1,
@@ -147,9 +150,7 @@ class FakeClient:
         return STATUS
 
     async def stats(self, days: int | None = None) -> StatsReport:
-        return StatsReport(
-            days=days, total=USAGE, by_kind=[USAGE], by_model=[USAGE], by_day=[USAGE]
-        )
+        return StatsReport(days=days, total=TOTAL, by_kind=[USAGE], by_model=[USAGE], by_day=[DAY])
 
     async def clear_stats(self) -> None:
         return None
@@ -544,9 +545,11 @@ def test_stats_json_covers_the_days_asked_for(client: type[FakeClient]) -> None:
 
 def test_stats_shows_what_drafting_brought(client: type[FakeClient]) -> None:
     shown = run("stats").stdout
-    assert "Requests since the beginning\n" in shown
-    assert ["all", "region", "90", "45", "50%"] in [line.split() for line in shown.splitlines()]
-    assert "all  " + "█" * 32 + "░" * 8 + " 100\n" in shown
+    rows = [line.split() for line in shown.splitlines()]
+    assert shown.startswith("Requests since the beginning\n")
+    assert ["total", "2", "1,200", "200", "100", "80%", "30", "50.0"] in rows
+    assert ["edit", "region", "90", "45", "50%"] in rows
+    assert "2026-11-29  " + "█" * 32 + "░" * 8 + " 100\n" in shown
 
 
 def test_stats_clear_says_so(client: type[FakeClient]) -> None:
