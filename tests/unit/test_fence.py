@@ -131,6 +131,21 @@ def test_a_closing_fence_behind_code_closes() -> None:
     assert body("```python\nx = 1```") == "x = 1"
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Text\n", "````markdown\nText\n```"),
+        ("```sh\nmake\n```\n", "````markdown\n```sh\nmake\n```\n```\n"),
+        ("```sh\nmake\n```", "````markdown\n```sh\nmake\n```"),
+        ("```\nmake\n```\n", "````markdown\n```\nmake\n```\n```"),
+    ],
+)
+def test_a_closing_fence_that_is_too_short_closes_if_no_inner_block_is_open(
+    text: str, answer: str
+) -> None:
+    assert body(answer, MARKDOWN) == text
+
+
 def test_inner_blocks_with_a_shorter_fence_are_text() -> None:
     answer = "````markdown\nRun:\n```sh\nmake\n```\n````"
     assert body(answer, MARKDOWN) == "Run:\n```sh\nmake\n```\n"

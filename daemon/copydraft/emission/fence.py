@@ -126,7 +126,7 @@ class FenceFormat:
         if end is None:
             end = _glued_fence(answer, start, reader.fence)
         if end is None and ended:
-            end = len(answer)
+            end = _short_fence(answer, start)
         if end is None or not (ended or reader.finished):
             raise AnswerRefused(
                 "the answer was cut off before its end",
@@ -197,3 +197,20 @@ def _glued_fence(answer: str, start: int, fence: str) -> int | None:
     """Where the last closing fence stands that the model put behind code, on the same line."""
     glued = re.compile(re.escape(fence) + r"[ \t]*$", re.MULTILINE)
     return max((match.start() for match in glued.finditer(answer, start)), default=None)
+
+
+def _short_fence(answer: str, start: int) -> int:
+    """Where a block ends that the model closed with fewer backticks than it opened with, if it did.
+
+    Such a fence is the last line, and inner blocks show that it does not close one of theirs.
+    Without it the block ends with the answer.
+    """
+    at, inner, inner_start = start, "", start
+    for line in answer[start:].split("\n"):
+        if match := _FENCE_LINE.match(line):
+            if not inner:
+                inner, inner_start = match[1], at
+            elif not match[2] and match[1].startswith(inner):
+                inner = ""
+        at += len(line) + 1
+    return inner_start if inner and answer[inner_start:].strip() == inner else len(answer)
