@@ -201,7 +201,12 @@ def test_every_command_and_option_has_help(name: str, command: click.Command) ->
 
 @pytest.mark.parametrize("name", [name for name, _ in commands(cli.cli)])
 def test_every_command_is_in_the_readme(name: str) -> None:
-    assert name in (ROOT / "README.md").read_text("utf-8")
+    """In full, or in a row that begins with another command of its group."""
+    group, _, last = name.rpartition(" ")
+    assert any(
+        name in line or (f"`{group} " in line and f"`{last}`" in line)
+        for line in (ROOT / "README.md").read_text("utf-8").splitlines()
+    )
 
 
 def test_version_is_the_packages() -> None:
