@@ -20,7 +20,8 @@ from copydraft.api import lifecycle
 from copydraft.errors import DaemonUnavailable, DiskProblem, VersionMismatch
 from copydraft.protocol import PROTOCOL_VERSION, Peer, version_mismatch
 
-COMMAND = (sys.executable, "-m", "copydraft", "daemon", "run")
+# -P: a file random.py where the daemon is started is not Python's random.
+COMMAND = (sys.executable, "-P", "-m", "copydraft", "daemon", "run")
 
 START_LIMIT_S = 30.0
 STOP_LIMIT_S = 15.0

