@@ -9,7 +9,6 @@ from typing import Protocol, Self
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.markdown import Markdown
 from rich.spinner import Spinner
 from rich.text import Text
 
@@ -213,8 +212,12 @@ class MarkdownStream:
     """Markdown rendered while it arrives: finished blocks stay, the last one is redrawn."""
 
     def __init__(self, console: Console) -> None:
+        # Its parser is slow to import, and most commands print no Markdown.
+        from rich.markdown import Markdown  # noqa: PLC0415
+
         self._console = console
         self._unfinished = ""
+        self._rendered = Markdown
         self._live = Live(
             console=console,
             refresh_per_second=_REFRESH_PER_SECOND,
@@ -231,7 +234,7 @@ class MarkdownStream:
     def write(self, text: str) -> None:
         finished, self._unfinished = split_blocks(self._unfinished + printable(text))
         if finished:
-            self._console.print(Markdown(finished), "")
+            self._console.print(self._rendered(finished), "")
 
 
 class PlainStream:
