@@ -1,4 +1,4 @@
-"""`python -m copydraft.evaluation`: the commands behind scripts/replay and scripts/mine_edits."""
+"""`python -m copydraft.evaluation`: what scripts/replay, scripts/bench and scripts/mine_edits run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import sys
 import click
 
 from copydraft.errors import CopydraftError
+from copydraft.evaluation.bench import bench_command
 from copydraft.evaluation.commands import mine_command, replay_command
 
 
-@click.group(commands=[replay_command, mine_command])
+@click.group(commands=[replay_command, bench_command, mine_command])
 def main() -> None:
     """Measure drafters without a daemon."""
     logging.getLogger("copydraft").setLevel(logging.ERROR)  # llama.cpp's remarks on vocabularies

@@ -7,27 +7,8 @@ from dataclasses import dataclass
 
 from copydraft.drafting.drafter import CopyDrafter, Drafter, NoDrafter
 from copydraft.drafting.policy import Policy, Survival
+from copydraft.evaluation.baselines.oracle import Oracle
 from copydraft.serving.tasks import Task
-from copydraft.tokens import NO_DRAFT, Draft
-
-
-class Oracle:
-    """Knows the answer: the best that any drafter can do within the widest pass.
-
-    It drafts the length that costs least per token, or the whole rest where that is shorter.
-    """
-
-    def __init__(self, answer: Sequence[int], costs: Sequence[float]) -> None:
-        self._left = list(answer)
-        rates = [width / cost for width, cost in enumerate(costs, start=1)]
-        self._length = rates.index(max(rates))
-
-    def propose(self, limit: int) -> Draft:
-        length = min(self._length, limit, len(self._left) - 1)
-        return Draft(self._left[:length], "oracle", "") if length > 0 else NO_DRAFT
-
-    def written(self, tokens: Sequence[int], accepted: int) -> None:  # noqa: ARG002  # the protocol's
-        self._left = self._left[len(tokens) :] if self._left[: len(tokens)] == tokens else []
 
 
 @dataclass(frozen=True)

@@ -244,7 +244,7 @@ def _tell(measured: list[Measured], number: int, tasks: int, repeat: int) -> Non
     click.echo(f"repeat {repeat + 1}, task {number + 1} of {tasks}: {speeds}", err=True)
 
 
-@click.command(help=__doc__)
+@click.command("bench", help=__doc__)
 @click.argument("tasks", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--model", default="", help="Name or path of a GGUF.")
 @click.option("--kind", type=click.Choice(["edit", "explain"]), default="edit", show_default=True)
@@ -254,7 +254,7 @@ def _tell(measured: list[Measured], number: int, tasks: int, repeat: int) -> Non
 @click.option("--temperature", default=0.0, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), default="bench.jsonl", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-def main(
+def bench_command(
     tasks: Path,
     model: str,
     kind: str,
@@ -272,12 +272,9 @@ def main(
     if out.exists():
         lines = out.read_text("utf-8").splitlines()
         done = [Measured(**json.loads(line)) for line in lines]
-    try:
-        bench = Bench(model, configuration.load(), temperature)
-        with out.open("a", encoding="utf-8") as saved:
-            measured = run(bench, requests(tasks, kind, limit), names, repeats, saved, done)
-    except CopydraftError as error:
-        raise click.ClickException(f"{error.message}\n  {error.hint}") from error
+    bench = Bench(model, configuration.load(), temperature)
+    with out.open("a", encoding="utf-8") as saved:
+        measured = run(bench, requests(tasks, kind, limit), names, repeats, saved, done)
     result = summary(measured)
     click.echo(json.dumps(result, indent=2) if as_json else _table(result))
 
@@ -292,7 +289,3 @@ def _table(result: dict[str, Any]) -> str:
                 f" {v['tokens_per_pass']:12.1f} {v['acceptance_rate']:8.0%}  {forks}"
             )
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    main()
