@@ -1,4 +1,4 @@
-"""`python -m copydraft.evaluation`: what scripts/replay, scripts/bench and scripts/mine_edits run."""
+"""`python -m copydraft.evaluation`: what scripts/replay, bench and mine_edits run."""
 
 from __future__ import annotations
 
