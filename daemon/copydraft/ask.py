@@ -139,7 +139,7 @@ def explain(target: Target, question: str, generation: Generation, *, as_json: b
     if as_json:
         with terminal.progress(console) as progress:
             result = run(call, ExplainResult, progress.show)
-        _print_json(text=result.text, stats=result.stats, spans=result.spans)
+        _print_json(text=result.text, diff="", stats=result.stats, spans=result.spans)
     else:
         with AnswerView(console, terminal.stdout()) as view:
             result = run(call, ExplainResult, view.show)

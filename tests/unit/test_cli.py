@@ -474,7 +474,7 @@ def test_explain_writes_the_answer_as_it_comes(client: type[FakeClient], file: P
 def test_explain_json_is_one_object(client: type[FakeClient], file: Path) -> None:
     client.events = [Delta(text="It is **b**.", spans=[], tokens=4), EXPLANATION]
     shown = json.loads(run("explain", file, "--json").stdout)
-    assert shown.keys() == {"text", "stats", "spans"}
+    assert shown.keys() == {"text", "diff", "stats", "spans"}
     assert shown["text"] == "It is **b**."
 
 

@@ -54,7 +54,7 @@ def test_rejected_drafts_shorten_later_ones_and_accepted_ones_bring_them_back() 
 
 def test_a_source_given_up_is_tried_again_now_and_then() -> None:
     policy = Policy(DEAR, Survival())
-    drafts = [policy.choose([candidate(0)]) for _ in range(64)]
+    drafts = [policy.choose([candidate(0)]) for _ in range(128)]
     assert [len(draft.tokens) for draft in drafts if draft] == [1, 1]
 
 

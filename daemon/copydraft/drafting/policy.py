@@ -14,7 +14,7 @@ from typing import NamedTuple
 _RATE = 0.02
 """Weight of one observation: the tables follow the last fifty or so."""
 
-_PROBE_EVERY = 32
+_PROBE_EVERY = 64
 """Passes without a draft before one token is tried, so that "never" can be unlearned."""
 
 # Chance that a copy goes on, by source, after runs of 0, 1, 2-3, 4-7, 8-15, 16-31, 32+ tokens:

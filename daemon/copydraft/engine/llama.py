@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from copydraft.protocol import Sampling
 
+BUILD = f"llama-cpp-python {llama_cpp.__version__}"
+
 MAX_BATCH = 512
 """Most tokens in one pass: a chunk of prompt, or drafts of all sequences."""
 

@@ -75,7 +75,9 @@ class Bench:
     def __init__(self, model: str, config: configuration.Config, temperature: float) -> None:
         self._config = config
         self._sampling = Sampling(temperature=temperature, seed=7)
-        self.loaded = loading.load(loading.wanted(model, config), config, _Costs(), lambda _: True)
+        self.loaded = loading.load(
+            loading.wanted(model, config), config, _Costs(), lambda _: True, click.echo
+        )
         self._survival: dict[tuple[str, str], Survival] = {}
 
     def measure(

@@ -11,6 +11,7 @@ from copydraft import devices
 from copydraft.config import Config
 from copydraft.engine.cost import Calibration
 from copydraft.engine.engine import Engine
+from copydraft.engine.llama import BUILD
 from copydraft.errors import OutOfMemory
 from copydraft.models import catalog, library
 from copydraft.models.gguf import ModelMetadata, memory_needed, read_metadata
@@ -46,8 +47,21 @@ def wanted(name: str, config: Config) -> Path:
     return library.resolve(name or config.model or catalog.default_model(devices.card_memory()))
 
 
-def load(path: Path, config: Config, costs: CostStore, progress: Callable[[float], bool]) -> Loaded:
+def display_name(path: Path) -> str:
+    """The catalog's name of a model's file, else the file's own."""
+    return catalog.name_of(path) or path.stem
+
+
+def load(
+    path: Path,
+    config: Config,
+    costs: CostStore,
+    progress: Callable[[float], bool],
+    tell: Callable[[str], None],
+) -> Loaded:
     """Load the model at `path`; `progress` gets the share read, its answer False stops.
+
+    `tell` gets what the user should know meanwhile.
 
     Raises:
         ModelProblem: it is not a model, or of a kind that llama.cpp does not know.
@@ -65,7 +79,8 @@ def load(path: Path, config: Config, costs: CostStore, progress: Callable[[float
     )
     device = engine.model.device
     try:
-        calibration = _calibration(engine, f"{path.name} {metadata.size} {device} {threads}", costs)
+        key = f"{path.name} {metadata.size} {device} {threads} {BUILD}"
+        calibration = _calibration(engine, key, costs, tell)
         template = ChatTemplate(
             metadata.chat_template,
             bos=engine.model.bos_text,
@@ -76,9 +91,9 @@ def load(path: Path, config: Config, costs: CostStore, progress: Callable[[float
         engine.close()
         raise
     if devices.card_memory() is not None and not engine.model.on_gpu:
-        _log.warning("this machine has a card, but the model runs on the CPU: `copydraft doctor`")
+        tell("this machine has a card, but the model runs on the CPU: see `copydraft doctor`")
     status = ModelStatus(
-        name=catalog.name_of(path) or path.stem,
+        name=display_name(path),
         path=str(path),
         architecture=metadata.architecture,
         memory_kind=metadata.memory_kind,
@@ -94,10 +109,13 @@ def load(path: Path, config: Config, costs: CostStore, progress: Callable[[float
     return Loaded(path, engine, template, calibration, file_context, status)
 
 
-def _calibration(engine: Engine, key: str, costs: CostStore) -> Calibration:
+def _calibration(
+    engine: Engine, key: str, costs: CostStore, tell: Callable[[str], None]
+) -> Calibration:
     """The saved measurement for this model, device and build, or a new one."""
     if saved := costs.load_cost(key):
         return Calibration.of_table(saved)
+    tell("measuring what wide passes cost with this model, once")
     measured = engine.calibrate(engine.widest_draft(_WIDEST_PASS - 1) + 1)
     if measured.steady:
         costs.save_cost(key, measured.to_table())

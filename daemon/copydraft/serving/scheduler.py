@@ -198,9 +198,13 @@ class Scheduler:
         path = loading.wanted(job.request.generation.model, self._config)
         if self._loaded is not None and self._loaded.path == path:
             return self._loaded
+        name = loading.display_name(path)
         if self._loaded is not None:
-            job.emit(Notice(message=f"switching from {self._loaded.status.name} to {path.stem}"))
+            job.emit(Notice(message=f"switching from {self._loaded.status.name} to {name}"))
             self._unload()
+
+        def tell(message: str) -> None:
+            job.emit(Notice(message=message))
 
         told = -1.0
 
@@ -209,10 +213,10 @@ class Scheduler:
             # llama.cpp calls for every tensor; a person sees whole percents.
             if share >= min(1.0, told + 0.01):
                 told = share
-                job.emit(Loading(model=path.stem, share=share))
+                job.emit(Loading(model=name, share=share))
             return not job.cancelled.is_set()
 
-        loaded = loading.load(path, self._config, self._costs, progress)
+        loaded = loading.load(path, self._config, self._costs, progress, tell)
         with self._changed:
             self._loaded = loaded
             if job.cancelled.is_set():
