@@ -154,7 +154,7 @@ class Model:
 
     @cached_property
     def special_texts(self) -> frozenset[str]:
-        special = llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_USER_DEFINED
+        special = llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN
         attributes, text = llama_cpp.llama_vocab_get_attr, llama_cpp.llama_vocab_get_text
         return frozenset(
             text(self._vocab, t).decode("utf-8", "replace")
