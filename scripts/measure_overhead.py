@@ -62,7 +62,7 @@ def bare_loop(path: Path, threads: int) -> Callable[[int, int], float]:
     return run
 
 
-@llama_cpp.llama_log_callback
+@llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]  # a ctypes callback
 def _silent(_level: int, _text: bytes, _data: object) -> None:
     pass
 

@@ -45,6 +45,7 @@ class _Root(click.Group):
                 raise  # click ends quietly when the reader of our output has left
             if number in (errno.ENOSPC, errno.EDQUOT):
                 fault = DiskProblem(f"cannot write: {error}", "free some space")
+                _drop_output()
             else:
                 fault = CopydraftError(
                     f"this is a bug: {type(error).__name__}: {error}",
@@ -52,6 +53,11 @@ class _Root(click.Group):
                 )
         report(fault, as_json=_JSON in context.meta)
         sys.exit(fault.exit_status)
+
+
+def _drop_output() -> None:
+    """Let Python's own flush at the end succeed, which would else decide the exit status."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def report(fault: CopydraftError, *, as_json: bool = False) -> None:

@@ -143,7 +143,7 @@ async def test_a_client_waits_for_a_stopping_daemon_and_starts_the_next() -> Non
 async def test_a_daemon_that_dies_at_its_start_is_reported_with_its_last_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    program = "import sys; print('line one'); sys.exit('no such device')"
+    program = "import sys; print('line one', flush=True); sys.exit('no such device')"
     monkeypatch.setattr(launch, "COMMAND", (sys.executable, "-c", program))
     with pytest.raises(DaemonUnavailable) as caught:
         await Client.connect()
