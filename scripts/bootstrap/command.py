@@ -26,6 +26,15 @@ def prepared(*, dev: bool = False, engine: bool = True) -> Path:
         sys.exit(130)
 
 
+def python_scripts(folder: Path) -> list[str]:
+    """Names of the commands there that are Python, to be checked with the modules."""
+    return sorted(
+        file.name
+        for file in folder.iterdir()
+        if file.is_file() and not file.suffix and b"python" in file.read_bytes().partition(b"\n")[0]
+    )
+
+
 def become(python: Path, *arguments: str) -> NoReturn:
     """Replace this process by `python` with these arguments."""
     os.execv(python, [str(python), *arguments])
