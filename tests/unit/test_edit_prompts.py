@@ -204,6 +204,34 @@ def test_an_empty_answer_is_refused(answer: str) -> None:
         finished(prepared(), answer)
 
 
-def test_an_empty_answer_to_a_deletion_deletes() -> None:
-    result = finished(prepared(instruction="Remove this function"), "\n```")
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        "Remove this function",
+        "delete",
+        "delete it.",
+        "Please delete these lines!",
+        "get rid of all of this",
+        "drop the selected block",
+        "remove all the lines, please",
+    ],
+)
+def test_an_empty_answer_to_a_deletion_deletes(instruction: str) -> None:
+    result = finished(prepared(instruction=instruction), "\n```")
     assert (result.text, result.spans) == ("", [])
+
+
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        "make the names clearer",
+        "remove the debug prints",
+        "remove the function's docstring",
+        "delete the comments",
+        "drop this line and use f-strings instead",
+        "cut the noise",
+    ],
+)
+def test_an_empty_answer_is_refused_where_only_a_part_is_to_go(instruction: str) -> None:
+    with pytest.raises(AnswerRefused, match="answer is empty"):
+        finished(prepared(instruction=instruction), "\n```")

@@ -32,7 +32,15 @@ _SYSTEM = (
     "You edit code. Rewrite the region as instructed and output only the rewritten region in one "
     "fenced code block."
 )
-_DELETES = re.compile(r"\b(?:delet|remov|drop|eras|clear|cut)\w*|\bget rid\b", re.IGNORECASE)
+_DELETES_ALL = re.compile(
+    r"""(?:please\s+)?(?:delete|remove|drop|erase|cut|get\s+rid\s+of)
+    (?:\s+(?:this|these|it|everything|all(?:\s+of\s+(?:it|this|these))?
+      |(?:all(?:\s+of)?\s+)?(?:the|this|these)(?:\s+selected)?\s+
+        (?:lines?|region|code|block|function|method|class|section|file|paragraph)))?
+    (?:,?\s+please)?\s*[.!]*""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Asks for the region itself to go, not for something in it."""
 
 
 class EditReader:
@@ -170,10 +178,11 @@ def _check(body: str, old: Sequence[str], instruction: str) -> None:
     Raises:
         AnswerRefused: it is empty though nothing was to be deleted, or has a placeholder.
     """
-    if not body.strip() and "".join(old).strip() and not _DELETES.search(instruction):
+    deletes = _DELETES_ALL.fullmatch(instruction.strip())
+    if not body.strip() and "".join(old).strip() and not deletes:
         raise AnswerRefused(
             "the model's answer is empty",
-            "say in the instruction that the lines are to be deleted, if they are",
+            "if the lines are to go, say just that: delete these lines",
         )
     if found := placeholder(split_lines(body), old):
         raise AnswerRefused(
