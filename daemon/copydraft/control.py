@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 from collections import deque
@@ -13,10 +14,10 @@ from typing import TypeVar
 import click
 import msgspec
 
-from copydraft import config, paths, terminal, terminal_reports, terminal_status
+from copydraft import config, launch, paths, terminal, terminal_reports, terminal_status
 from copydraft.api import lifecycle
 from copydraft.client import Client
-from copydraft.errors import DiskProblem
+from copydraft.errors import DaemonUnavailable, DiskProblem
 
 T = TypeVar("T")
 
@@ -47,7 +48,10 @@ def start() -> None:
 
 def stop() -> None:
     if _is_running():
-        ask(lambda client: client.stop(), start=False)
+        # One that is stopping already answers no more.
+        with contextlib.suppress(DaemonUnavailable):
+            ask(lambda client: client.stop(), start=False)
+        asyncio.run(launch.gone())
         click.echo("the daemon has stopped")
     else:
         click.echo("the daemon was not running")

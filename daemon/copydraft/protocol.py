@@ -7,7 +7,7 @@ with its kind under "type". Line numbers are 0-based with the end exclusive here
 
 from __future__ import annotations
 
-from typing import Literal, dataclass_transform
+from typing import Annotated, Literal, dataclass_transform
 
 import msgspec
 
@@ -34,11 +34,11 @@ class _Message(msgspec.Struct, frozen=True, kw_only=True):
 class Sampling(_Message):
     """How the next token is picked; temperature 0 is greedy and ignores the rest."""
 
-    temperature: float = 0.0
+    temperature: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     top_k: int = 40
     top_p: float = 0.95
     min_p: float = 0.05
-    seed: int = 0
+    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class Generation(_Message):
@@ -46,13 +46,16 @@ class Generation(_Message):
 
     model: str = ""
     """Name or path; empty: the model in the daemon's settings."""
-    max_tokens: int = 0
+    max_tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
     """Most tokens to write; 0: what the request's kind and the context allow."""
+    stop: list[str] = []
+    """Strings that end the answer and are not part of it."""
     sampling: Sampling = Sampling()
     draft: bool = True
     strict: bool = False
     margins: bool = False
-    """Report the margin between the two likeliest tokens at every token written."""
+    """Report by how much every token won: its lead over the second in logits or, where it was
+    drawn, the distance of the draw from the next token's share of the probability."""
     agent: str = ""
     """Name of the calling agent, kept in the statistics."""
 
@@ -159,7 +162,7 @@ class RequestStats(_Message):
     copied_tokens: int
     """Output tokens that a draft had right."""
     passes: int
-    """Decode passes after the prompt was read."""
+    """Decode passes, without those that read the prompt."""
     drafted: dict[str, int]
     """Drafted tokens by corpus."""
     accepted: dict[str, int]
@@ -175,13 +178,14 @@ class RequestStats(_Message):
     tokens_per_s_copied: float
     tokens_per_s_novel: float
     stop_reason: str
-    """"end", "format" (the answer was complete), "stop" (a stop string), "length" or "context"."""
+    """"end", "format" (the answer was complete), "stop" (a stop string), "length", "context" or
+    "cancelled"."""
     read_write_ratio: float
     """Tokens read for every token written."""
     redecoded: int
     """Near ties decoded alone, in strict mode."""
     smallest_margin: float | None
-    """Smallest margin between the two likeliest tokens; None where nothing was picked."""
+    """Smallest margin (see `Generation.margins`) of all tokens; None where none was written."""
 
 
 class EditResult(_Message, tag="edit"):

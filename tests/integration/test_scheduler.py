@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from copydraft.config import Config
@@ -75,6 +76,11 @@ class Listener:
     def edit(self) -> EditResult:
         result = self.wait()
         assert isinstance(result, EditResult), result
+        return result
+
+    def explanation(self) -> ExplainResult:
+        result = self.wait()
+        assert isinstance(result, ExplainResult), result
         return result
 
     def failure(self) -> Failed:
@@ -153,8 +159,11 @@ def test_a_second_request_reads_only_what_changed(serving: Serving) -> None:
 
 
 def test_sampling_with_the_same_seed_gives_the_same_answer(serving: Serving) -> None:
-    hot = Generation(sampling=Sampling(temperature=5.0, seed=3))
-    assert serving.edit(hot).edit().answer == serving.edit(hot).edit().answer
+    hot = Generation(sampling=Sampling(temperature=20.0, top_k=0, top_p=1.0, min_p=0.0, seed=3))
+    answers = {serving.explain(hot).explanation().text for _ in range(2)}
+    assert len(answers) == 1
+    other = Generation(sampling=msgspec.structs.replace(hot.sampling, seed=4))
+    assert serving.explain(other).explanation().text not in answers
 
 
 def test_a_cancelled_request_ends_and_the_next_one_is_right(serving: Serving) -> None:
@@ -274,9 +283,42 @@ def test_an_explanation_is_markdown_whose_spans_cover_it(
     serving: Serving, answering_model: Callable[..., Path]
 ) -> None:
     model = answering_model("Adds `a` and `b`.")
-    listener = serving.explain(Generation(model=str(model)))
-    listener.wait()
-    result = listener.events[-1]
-    assert isinstance(result, ExplainResult)
+    result = serving.explain(Generation(model=str(model))).explanation()
     assert result.text == "Adds `a` and `b`."
     assert result.spans[-1].end == len(result.text)
+
+
+def test_a_stop_string_ends_the_answer_and_is_not_in_it(
+    serving: Serving, answering_model: Callable[..., Path]
+) -> None:
+    model = answering_model("Adds `a` and `b`. Then it prints the sum.")
+    result = serving.explain(Generation(model=str(model), stop=["Then it"])).explanation()
+    assert result.text == "Adds `a` and `b`."
+    assert result.stats.stop_reason == "stop"
+
+
+def test_a_daemon_that_stops_tells_twenty_waiting_requests_once_each(serving: Serving) -> None:
+    held = serving.edit(hold=True)
+    held.wait_for_text()
+    waiting = [serving.edit() for _ in range(20)]
+    stopper = threading.Thread(target=serving.scheduler.stop)
+    stopper.start()
+    held.release.set()
+    stopper.join(30)
+    ends = [[e for e in one.events if isinstance(e, Failed)] for one in waiting]
+    assert [[end.message for end in one] for one in ends] == [["the daemon is stopping"]] * 20
+
+
+def test_those_that_wait_behind_a_cancelled_request_move_up(serving: Serving) -> None:
+    held = serving.edit(hold=True)
+    held.wait_for_text()
+    second, third = serving.edit(), serving.edit()
+    second.ticket.cancel()
+    assert [e.ahead for e in third.events if isinstance(e, Queued)] == [2, 1]
+    held.release.set()
+    third.edit()
+
+
+def test_unloading_after_a_failed_load_says_that_nothing_was_loaded(serving: Serving) -> None:
+    serving.edit(Generation(model="/no/such.gguf")).failure()
+    assert serving.scheduler.unload() is False

@@ -130,7 +130,33 @@ def test_a_failed_pass_leaves_a_dense_memory_as_it_was_noted() -> None:
     assert context.calls == [("remove", 5)]
 
 
-def test_a_failed_pass_empties_a_recurrent_memory() -> None:
+def test_a_failed_pass_takes_a_recurrent_memory_back_to_a_saved_state() -> None:
+    subject, context = memory(8, 5)
+    subject.checkpoint()
+    subject.decoded(range(5, 9))
+    subject.recover()
+    assert len(subject) == 5
+    assert context.calls == [("load", 1), ("remove", 5)]
+
+
+def test_a_failed_pass_empties_a_recurrent_memory_without_a_saved_state() -> None:
     subject, _ = memory(8, 5)
     subject.recover()
     assert len(subject) == 0
+
+
+def test_a_guarded_pass_can_be_taken_back_whole() -> None:
+    subject, context = memory(8, 5)
+    subject.guard()
+    subject.decoded(range(5, 9))
+    assert subject.rollback(5) == 5
+    assert context.calls == [("load", 1), ("remove", 5)]
+
+
+def test_guards_do_not_push_out_the_states_of_the_prompt() -> None:
+    subject, _ = memory(0, 5)
+    subject.checkpoint()
+    for _ in range(20):
+        subject.guard()
+        subject.decoded([1])
+    assert subject.rollback(6) == 5

@@ -45,10 +45,10 @@ def test_a_draft_never_exceeds_the_cost_table() -> None:
 def test_rejected_drafts_shorten_later_ones_and_accepted_ones_bring_them_back() -> None:
     policy = Policy([1 + 0.3 * k for k in range(64)], Survival())
     for _ in range(300):
-        policy.learn(candidate(8), accepted=0)
+        policy.learn(candidate(8), accepted=0, judged=1)
     assert policy.choose([candidate(8)]) is None
     for _ in range(300):
-        policy.learn(candidate(8, count=1), accepted=1)
+        policy.learn(candidate(8), accepted=1, judged=1)
     assert policy.choose([candidate(8)]) is not None
 
 

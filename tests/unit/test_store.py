@@ -68,7 +68,9 @@ def test_every_field_of_the_statistics_is_kept(store: StateStore, path: Path) ->
 def test_sums_are_given_in_all_by_kind_by_model_and_by_day(store: StateStore) -> None:
     today = datetime.datetime.now().date().isoformat()
     store.record(stats(kind="edit", model="small"))
-    store.record(stats(kind="edit", model="large", decode_ms=800.0, output_tokens=80))
+    store.record(
+        stats(kind="edit", model="large", decode_ms=800.0, tokens_per_s=100.0, output_tokens=80)
+    )
     store.record(
         stats(kind="explain", model="small", drafted={"region": 2, "session": 4}, accepted={})
     )

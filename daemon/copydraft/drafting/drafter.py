@@ -60,7 +60,9 @@ class CopyDrafter:
 
     def written(self, tokens: Sequence[int], accepted: int) -> None:
         if self._proposed is not None:
-            self._policy.learn(self._proposed, accepted)
+            # Every written token tells of one drafted token, right or wrong; those behind, nothing.
+            judged = min(len(self._proposed.tokens), len(tokens))
+            self._policy.learn(self._proposed, accepted, judged)
             self._proposed = None
         for cursor in self._cursors:
             cursor.append(tokens)

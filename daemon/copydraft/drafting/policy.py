@@ -24,7 +24,7 @@ _PRIOR = {
     "suffix": (0.05, 0.30, 0.45, 0.60, 0.80, 0.90, 0.95),
 }
 _LAST_BUCKET = 6
-_LONGEST = 128
+_LONGEST = 256
 """Runs are told apart up to here; all from 32 on share a bucket anyway."""
 
 
@@ -53,10 +53,10 @@ class Survival:
         start = min(run, _LONGEST - count)
         return self._chances[source][start : start + count]
 
-    def learn(self, source: str, run: int, accepted: int, drafted: int) -> None:
-        """Of `drafted` tokens after a run, the first `accepted` were right, the next one wrong."""
+    def learn(self, source: str, run: int, accepted: int, judged: int) -> None:
+        """Of `judged` tokens after a run, the first `accepted` were right, the next one wrong."""
         chances = self._chances[source]
-        for i in range(min(accepted + 1, drafted)):
+        for i in range(min(accepted + 1, judged)):
             bucket = _bucket(run + i)
             first, end = _runs(bucket)
             old = chances[first]
@@ -91,8 +91,9 @@ class Policy:
             self._idle = 0
         return best
 
-    def learn(self, candidate: Candidate, accepted: int) -> None:
-        self._survival.learn(candidate.source, candidate.run, accepted, len(candidate.tokens))
+    def learn(self, candidate: Candidate, accepted: int, judged: int) -> None:
+        """Of the candidate's first `judged` tokens the first `accepted` were right."""
+        self._survival.learn(candidate.source, candidate.run, accepted, judged)
 
     def _best_length(self, candidate: Candidate) -> tuple[int, float]:
         count = min(len(candidate.tokens), len(self._after_first))

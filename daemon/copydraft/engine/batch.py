@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+MAX_BATCH = 512
+"""Most tokens in one pass: a chunk of prompt, or drafts of all sequences."""
+
 
 class Feed(NamedTuple):
     """Tokens of one sequence to be decoded at `position`; logits wanted for the last `rows`."""

@@ -10,9 +10,10 @@ import numpy as np
 
 from copydraft.engine.batch import Feed
 from copydraft.engine.cost import Calibration, calibrate
-from copydraft.engine.llama import Context, Model
+from copydraft.engine.llama import MAX_ROWS, Context, Model
 from copydraft.engine.memory import SequenceMemory
 from copydraft.engine.sampling import Greedy, Picker, Sampled
+from copydraft.errors import Cancelled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,14 +87,18 @@ class Engine:
         return Sampled(self._context.filter(sampling), sampling.seed)
 
     def decode(self, feeds: Sequence[Feed]) -> None:
-        """One pass; see `Context.decode`."""
-        self._context.decode(feeds)
+        """One pass; see `Context.decode`. After an abort, memory is as it was or shorter."""
+        try:
+            self._context.decode(feeds)
+        except Cancelled:
+            self.memory.recover()
+            raise
 
     def logits(self, row: int) -> NDArray[np.float32]:
         return self._context.logits(row)
 
     def abort(self) -> None:
-        """Stop the pass that runs, from any thread; the next `decode` needs `resume` first."""
+        """Stop the pass that runs on a CPU, from any thread; `resume` allows passes again."""
         self._context.abort()
 
     def resume(self) -> None:
@@ -102,16 +107,22 @@ class Engine:
     def widest_draft(self, wished: int) -> int:
         """Most drafted tokens in a pass such that all of them can be taken back."""
         limit = self._context.rollback_limit
-        return wished if limit is None else min(wished, limit)
+        return min(wished, MAX_ROWS - 1, *([] if limit is None else [limit]))
 
-    def calibrate(self, widest: int) -> Calibration:
-        """Measure passes of width 1 … `widest`; the memory is empty afterwards."""
+    def calibrate(self, widest: int, go_on: Callable[[], bool]) -> Calibration:
+        """Measure passes of width 1 … `widest`; the memory is empty afterwards.
+
+        Raises:
+            Cancelled: `go_on`, asked before every pass, said no.
+        """
         sample = self.model.encode(_SAMPLE)
         base, tokens = sample[:64], (sample * 2)[64 : 64 + widest]
         memory = self.memory
         memory.clear()
 
         def run(tokens: Sequence[int], rows: int) -> None:
+            if not go_on():
+                raise Cancelled("measuring the model was cancelled")
             self.decode([Feed(memory.sequence, len(memory), tokens, rows)])
             memory.decoded(tokens)
 

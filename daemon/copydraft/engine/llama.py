@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import llama_cpp
 import numpy as np
 
-from copydraft.engine.batch import Batch, Feed
+from copydraft.engine.batch import MAX_BATCH, Batch, Feed
 from copydraft.errors import Cancelled, EngineProblem, ModelProblem, OutOfMemory
 
 if TYPE_CHECKING:
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
 
     from copydraft.protocol import Sampling
 
-BUILD = f"llama-cpp-python {llama_cpp.__version__}"
-
-MAX_BATCH = 512
-"""Most tokens in one pass: a chunk of prompt, or drafts of all sequences."""
+BUILD = f"llama-cpp-python {llama_cpp.__version__}, settings 2"
+"""What the cost of a pass depends on beside the machine; counts up when `Context` changes."""
 
 MAX_ROWS = 128
 """Most rows of logits in one pass."""
@@ -35,12 +34,20 @@ MAX_ROWS = 128
 _log = logging.getLogger(__name__)
 
 
-class Device(NamedTuple):
-    """A device that this build of llama.cpp sees."""
+_CARD, _INTEGRATED = 1, 2
 
+
+class Device(NamedTuple):
+    """A device that this build of llama.cpp sees; `kind` is ggml's, a CPU being 0."""
+
+    kind: int
     name: str
     description: str
-    is_gpu: bool
+
+
+def can_offload() -> bool:
+    """Whether this build sees a card that layers can be put on."""
+    return bool(llama_cpp.llama_supports_gpu_offload())
 
 
 def devices() -> list[Device]:
@@ -58,10 +65,9 @@ def devices() -> list[Device]:
         device = ctypes.c_void_p(library.ggml_backend_dev_get(ctypes.c_size_t(index)))
         found.append(
             Device(
+                library.ggml_backend_dev_type(device),
                 library.ggml_backend_dev_name(device).decode(),
                 library.ggml_backend_dev_description(device).decode(),
-                # 0 is a CPU; 1 a card, 2 an integrated one; 3 an accelerator without memory.
-                library.ggml_backend_dev_type(device) in (1, 2),
             )
         )
     return found
@@ -100,17 +106,17 @@ class Model:
 
         callback = llama_cpp.llama_progress_callback(report)
         params.progress_callback = callback
-        self.path = path
-        self._model: Any = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
+        _errors.clear()
+        self._model: Any = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
         if not self._model:
             if stopped:
                 raise Cancelled("loading the model was cancelled")
             raise ModelProblem(
-                f"llama.cpp cannot load {path}: {_last_error()}",
+                f"llama.cpp cannot load {path}: {_reason()}",
                 "see `copydraft daemon logs`; pull the model again or choose another",
             )
         self._vocab: Any = llama_cpp.llama_model_get_vocab(self._model)
-        self.on_gpu = bool(llama_cpp.llama_supports_gpu_offload()) and gpu_layers != 0
+        self.on_gpu = can_offload() and gpu_layers != 0
         self.keeps_state = bool(
             llama_cpp.llama_model_is_recurrent(self._model)
             or llama_cpp.llama_model_is_hybrid(self._model)
@@ -124,18 +130,13 @@ class Model:
     @cached_property
     def device(self) -> str:
         """The device that the weights are on, as its driver names it."""
-        for device in devices():
-            if self.on_gpu and device.is_gpu:
-                return device.description
-        return "CPU"
+        # llama.cpp takes an integrated card only where there is no other.
+        cards = sorted(device for device in devices() if device.kind in (_CARD, _INTEGRATED))
+        return cards[0].description if self.on_gpu and cards else "CPU"
 
     @property
     def trained_context(self) -> int:
         return int(llama_cpp.llama_model_n_ctx_train(self._model))
-
-    @property
-    def size_bytes(self) -> int:
-        return int(llama_cpp.llama_model_size(self._model))
 
     def close(self) -> None:
         llama_cpp.llama_model_free(self._model)
@@ -219,7 +220,7 @@ class Context:
         """
         params = llama_cpp.llama_context_default_params()
         params.n_ctx = size
-        params.n_batch = params.n_ubatch = min(MAX_BATCH, size)
+        params.n_batch = params.n_ubatch = MAX_BATCH
         params.n_outputs_max = params.n_outputs_max_per_seq = MAX_ROWS
         params.n_seq_max = sequences
         params.n_rs_seq = snapshots if model.keeps_state else 0
@@ -238,10 +239,11 @@ class Context:
             strlen = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p).value
             params.abort_callback = llama_cpp.ggml_abort_callback(strlen)
             params.abort_callback_data = ctypes.addressof(self._abort_flag)
+        _errors.clear()
         self._context: Any = llama_cpp.llama_init_from_model(model.handle, params)
         if not self._context:
             raise OutOfMemory(
-                f"no room for a context of {size} tokens: {_last_error()}",
+                f"no room for a context of {size} tokens: {_reason()}",
                 "set a smaller `context`, or fewer `gpu_layers`",
             )
         self._model = model
@@ -274,6 +276,7 @@ class Context:
             Cancelled: `abort` was called; memory beyond the feeds' positions is undefined.
             EngineProblem: llama.cpp refused or failed.
         """
+        _errors.clear()
         self._struct.n_tokens = self._batch.fill(feeds)
         code = llama_cpp.llama_decode(self._context, self._struct)
         if code == 0:
@@ -282,7 +285,7 @@ class Context:
             raise Cancelled("the pass was aborted")
         else:
             raise EngineProblem(
-                f"llama.cpp failed to decode (code {code}): {_last_error()}",
+                f"llama.cpp failed to decode (code {code}): {_reason()}",
                 "run it again; if it stays, try another model and see `copydraft daemon logs`",
             )
 
@@ -391,9 +394,9 @@ _LEVELS = {2: logging.DEBUG, 3: logging.WARNING, 4: logging.ERROR}  # info is ll
 _errors: list[str] = []
 
 
-def _last_error() -> str:
-    """llama.cpp's own last words on what failed."""
-    return _errors[-1] if _errors else "no reason given"
+def _reason() -> str:
+    """llama.cpp's first words on what failed; those after it only say that something did."""
+    return _errors[0] if _errors else "no reason given"
 
 
 @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]  # a ctypes callback
@@ -402,7 +405,7 @@ def _log_callback(level: int, text: bytes, _data: object) -> None:
     if message:
         _log.log(_LEVELS.get(level, logging.DEBUG), "%s", message)
         if level == 4:
-            _errors[:] = [*_errors[-4:], message]
+            _errors.append(message)
 
 
 def _route_logs() -> None:

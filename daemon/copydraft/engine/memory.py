@@ -44,6 +44,7 @@ class SequenceMemory:
         self._tokens: list[int] = []
         self._last_pass = 0
         self._checkpoints: list[_Checkpoint] = []
+        self._guard: _Checkpoint | None = None
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -60,11 +61,6 @@ class SequenceMemory:
         self._tokens.extend(tokens)
         self._last_pass = len(tokens)
 
-    def can_take_back(self, count: int) -> bool:
-        """Whether a coming pass over more than `count` tokens could be undone by `count`."""
-        limit = self._context.rollback_limit
-        return limit is None or count <= limit
-
     def checkpoint(self) -> None:
         """Save a recurrent state to come back to; nothing where none is needed."""
         if self._context.rollback_limit is None or not self._tokens:
@@ -72,8 +68,12 @@ class SequenceMemory:
         if self._checkpoints and self._checkpoints[-1].length == len(self):
             return
         del self._checkpoints[: 1 - MAX_CHECKPOINTS]
-        state = self._context.save_state(self.sequence)
-        self._checkpoints.append(_Checkpoint(len(self), state))
+        self._checkpoints.append(self._saved())
+
+    def guard(self) -> None:
+        """Save the state before a pass that may be taken back whole, in place of the last such."""
+        if self._context.rollback_limit is not None and self._tokens:
+            self._guard = self._saved()
 
     def rollback(self, length: int) -> int:
         """Take back all tokens from position `length` on.
@@ -92,25 +92,34 @@ class SequenceMemory:
             self._cut(length)
         else:
             length = self._restore(length)
-        self._checkpoints = [c for c in self._checkpoints if c.length <= length]
-        self._last_pass = 0
+        self._forget_after(length)
         return length
 
     def recover(self) -> None:
-        """Bring memory back to what `decoded` noted, after a pass that failed half-way."""
+        """After a pass that failed half-way: back to what was noted, or to a saved state."""
         if self._context.rollback_limit is None:
             self._cut(len(self))
         else:
-            self.clear()
+            self._forget_after(self._restore(len(self)))
 
     def clear(self) -> None:
         """Forget everything."""
-        self._checkpoints.clear()
-        self._last_pass = 0
         self._cut(0)
+        self._forget_after(0)
+
+    def _saved(self) -> _Checkpoint:
+        return _Checkpoint(len(self), self._context.save_state(self.sequence))
+
+    def _forget_after(self, length: int) -> None:
+        """Drop the states saved for text that is not there any more."""
+        self._checkpoints = [c for c in self._checkpoints if c.length <= length]
+        if self._guard is not None and self._guard.length > length:
+            self._guard = None
+        self._last_pass = 0
 
     def _restore(self, length: int) -> int:
-        saved = next((c for c in reversed(self._checkpoints) if c.length <= length), None)
+        states = [*self._checkpoints, *([self._guard] if self._guard else [])]
+        saved = max((c for c in states if c.length <= length), default=None)
         if saved is None:
             self._cut(0)
             return 0

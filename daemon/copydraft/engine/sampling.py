@@ -60,8 +60,6 @@ class Sampled:
         upper = np.cumsum(probabilities)
         index = min(int(np.searchsorted(upper, draw, side="right")), len(ids) - 1)
         distances = [abs(draw - float(edge)) for edge in upper[max(0, index - 1) : index + 1]]
-        if index == 0:
-            distances = distances[:1]
         # The last token's upper edge is 1, which no draw crosses.
         if index == len(ids) - 1:
             distances = distances[:-1]

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TextIO
 
 import click
 
+from copydraft import __version__
 from copydraft import config as configuration
 from copydraft.drafting.policy import Survival
 from copydraft.errors import BadRequest, CopydraftError
@@ -205,7 +206,7 @@ def _fork(plain: list[int], other: list[int]) -> int | None:
         return None
     pairs = enumerate(zip(plain, other, strict=False))
     shorter = min(len(plain), len(other))
-    return next((i for i, (a, b) in pairs if a != b), max(0, shorter - 1))
+    return next((i for i, (a, b) in pairs if a != b), min(shorter, len(plain) - 1))
 
 
 def run(
@@ -226,6 +227,8 @@ def run(
                 continue
             try:
                 for one in bench.measure(request, number, arms, repeat):
+                    if (number, kind, one.arm, repeat) in have:
+                        continue
                     measured.append(one)
                     saved.write(json.dumps(one._asdict()) + "\n")
                     saved.flush()
@@ -270,15 +273,38 @@ def bench_command(
     names = ["plain", *(name for name in arms.split(",") if name != "plain")]
     if unknown := set(names) - set(ARMS):
         raise click.BadParameter(f"no arm {', '.join(sorted(unknown))}", param_hint="--arms")
-    done = []
-    if out.exists():
-        lines = out.read_text("utf-8").splitlines()
-        done = [Measured(**json.loads(line)) for line in lines]
+    done = _saved(out, model, tasks, temperature)
     bench = Bench(model, configuration.load(), temperature)
     with out.open("a", encoding="utf-8") as saved:
         measured = run(bench, requests(tasks, kind, limit), names, repeats, saved, done)
     result = summary(measured)
     click.echo(json.dumps(result, indent=2) if as_json else _table(result))
+
+
+def _saved(out: Path, model: str, tasks: Path, temperature: float) -> list[Measured]:
+    """The measurements in `out`, which begins with what was measured.
+
+    Raises:
+        BadRequest: it was another model, other tasks, another temperature or another version.
+    """
+    heading = {
+        "model": model,
+        "tasks": str(tasks.resolve()),
+        "temperature": temperature,
+        "version": __version__,
+    }
+    if not out.exists():
+        out.write_text(json.dumps(heading) + "\n", "utf-8")
+        return []
+    try:
+        first, *lines = out.read_text("utf-8").splitlines()
+        found = json.loads(first)
+        done = [Measured(**json.loads(line)) for line in lines]
+    except (ValueError, TypeError) as error:
+        raise BadRequest(f"{out} holds no measurements: {error}", "name another --out") from error
+    if found != heading:
+        raise BadRequest(f"{out} holds measurements of {found}", "name another --out")
+    return done
 
 
 def _table(result: dict[str, Any]) -> str:

@@ -30,7 +30,8 @@ _SUMS = (
 SELECT name, count(*) AS requests,
   sum(prompt_tokens) AS prompt_tokens, sum(reused_tokens) AS reused_tokens,
   sum(output_tokens) AS output_tokens, sum(copied_tokens) AS copied_tokens,
-  sum(passes) AS passes, sum(decode_ms) AS decode_ms
+  sum(passes) AS passes, sum(decode_ms) AS decode_ms,
+  coalesce(sum(tokens_per_s * decode_ms) / nullif(sum(decode_ms), 0), 0.0) AS tokens_per_s
 FROM chosen GROUP BY name ORDER BY requests DESC, name
 """
 )
@@ -108,11 +109,10 @@ def _sums(db: Database, by: str, since: float) -> list[Usage]:
 
 
 def _usage(row: dict[str, Any], drafted: dict[str, int], accepted: dict[str, int]) -> Usage:
-    output, decode_ms = row["output_tokens"], row["decode_ms"]
+    output = row["output_tokens"]
     return Usage(
         **row,
         drafted=drafted,
         accepted=accepted,
         copied_share=row["copied_tokens"] / output if output else 0.0,
-        tokens_per_s=output / decode_ms * 1000 if decode_ms else 0.0,
     )

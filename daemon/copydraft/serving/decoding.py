@@ -67,6 +67,7 @@ def decode(
         max_tokens=min(generation.max_tokens or task.max_tokens, task.max_tokens),
         draft=engine.widest_draft(config.max_draft) if drafts else 0,
         tie_threshold=loaded.calibration.tie_threshold if strict and greedy else 0.0,
+        stops=tuple(generation.stop),
     )
     costs = loaded.calibration.table(limits.draft + 1)
     sequence = ActiveSequence(
@@ -89,7 +90,6 @@ def decode(
             sequence.take(0, time.perf_counter() - started)
     except Cancelled:
         error = Cancelled("the request was cancelled")
-        engine.memory.recover()
     sequence.close()
     stats = sequence.meter.stats(
         kind=kind,

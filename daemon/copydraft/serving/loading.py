@@ -10,8 +10,8 @@ from pathlib import Path
 from copydraft import devices
 from copydraft.config import Config
 from copydraft.engine.cost import Calibration
-from copydraft.engine.engine import Engine
-from copydraft.engine.llama import BUILD
+from copydraft.engine.engine import SNAPSHOTS, Engine
+from copydraft.engine.llama import BUILD, can_offload
 from copydraft.errors import OutOfMemory
 from copydraft.models import catalog, library
 from copydraft.models.gguf import ModelMetadata, memory_needed, read_metadata
@@ -69,18 +69,18 @@ def load(
         Cancelled: `progress` said so.
     """
     metadata = read_metadata(path)
-    on_card = devices.card_memory() is not None and config.gpu_layers != 0
+    on_card = can_offload() and config.gpu_layers != 0
     context = config.context or (_GPU_CONTEXT if on_card else _CPU_CONTEXT)
     context = min(context, metadata.context_length)
-    _check_fit(metadata, context, on_card=on_card)
+    _check_fit(metadata, context, config.gpu_layers if on_card else 0)
     threads = config.threads or devices.physical_cores()
     engine = Engine(
         path, context=context, threads=threads, gpu_layers=config.gpu_layers, progress=progress
     )
     device = engine.model.device
     try:
-        key = f"{path.name} {metadata.size} {device} {threads} {BUILD}"
-        calibration = _calibration(engine, key, costs, tell)
+        key = f"{path.name} {metadata.size} {device} {config.gpu_layers} {threads} {BUILD}"
+        calibration = _calibration(engine, key, costs, tell, lambda: progress(1.0))
         template = ChatTemplate(
             metadata.chat_template,
             bos=engine.model.bos_text,
@@ -90,7 +90,7 @@ def load(
     except BaseException:
         engine.close()
         raise
-    if devices.card_memory() is not None and not engine.model.on_gpu:
+    if devices.card_memory() is not None and config.gpu_layers != 0 and not on_card:
         tell("this machine has a card, but the model runs on the CPU: see `copydraft doctor`")
     status = ModelStatus(
         name=display_name(path),
@@ -110,13 +110,17 @@ def load(
 
 
 def _calibration(
-    engine: Engine, key: str, costs: CostStore, tell: Callable[[str], None]
+    engine: Engine,
+    key: str,
+    costs: CostStore,
+    tell: Callable[[str], None],
+    go_on: Callable[[], bool],
 ) -> Calibration:
     """The saved measurement for this model, device and build, or a new one."""
     if saved := costs.load_cost(key):
         return Calibration.of_table(saved)
     tell("measuring what wide passes cost with this model, once")
-    measured = engine.calibrate(engine.widest_draft(_WIDEST_PASS - 1) + 1)
+    measured = engine.calibrate(engine.widest_draft(_WIDEST_PASS - 1) + 1, go_on)
     if measured.steady:
         costs.save_cost(key, measured.to_table())
     else:
@@ -124,18 +128,30 @@ def _calibration(
     return measured
 
 
-def _check_fit(metadata: ModelMetadata, context: int, *, on_card: bool) -> None:
+def _check_fit(metadata: ModelMetadata, context: int, gpu_layers: int) -> None:
     """Say that a model does not fit before minutes are spent on loading it.
 
     Raises:
         OutOfMemory: with what is needed, what is free, and what would fit.
     """
-    needed = memory_needed(metadata, context)
-    free = devices.card_free_memory() if on_card else devices.available_memory()
-    if free is None or needed <= free:
+    needed = memory_needed(metadata, context, rollback=SNAPSHOTS)
+    if gpu_layers == 0:
+        free = devices.available_memory()
+        hint = catalog.what_fits(free, context)
+    else:
+        on_card = devices.card_free_memory()
+        if on_card is None:
+            # A card of another maker, whose memory the kernel does not tell.
+            return
+        free = on_card
+        layers = metadata.block_count if gpu_layers < 0 else min(gpu_layers, metadata.block_count)
+        most = metadata.block_count * free // needed
+        needed = needed * layers // metadata.block_count
+        hint = f"{catalog.what_fits(free, context)}, or set `gpu_layers` to at most {most}"
+    if needed <= free:
         return
     raise OutOfMemory(
         f"{metadata.name} needs {needed / 1e9:.1f} GB with a context of {context} tokens, "
         f"{free / 1e9:.1f} GB are free",
-        catalog.what_fits(free, context),
+        hint,
     )

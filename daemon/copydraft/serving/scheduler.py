@@ -11,14 +11,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from copydraft.config import Config
 from copydraft.drafting.drafter import CopyDrafter, Drafter
 from copydraft.drafting.policy import Policy, Survival
 from copydraft.errors import Cancelled, CopydraftError, EngineProblem
-from copydraft.protocol import Event, Failed, Loading, Notice, Queued, RequestStats
+from copydraft.protocol import Event, Failed, Loading, Notice, Queued, RequestStats, Result
 from copydraft.serving import loading
 from copydraft.serving.decoding import decode
 from copydraft.serving.service import CostStore, Emit, ServingStatus
@@ -59,7 +58,7 @@ class Scheduler:
         self._waiting: deque[Job] = deque()
         self._active: Job | None = None
         self._loaded: loading.Loaded | None = None
-        self._unload_wanted = self._stopping = False
+        self._unload_wanted = self._unloaded = self._stopping = False
         self._ended = 0
         self._idle_since: float | None = time.monotonic()
         self._last_rate = 0.0
@@ -102,7 +101,7 @@ class Scheduler:
             self._unload_wanted = True
             self._changed.notify_all()
             self._changed.wait_for(lambda: not self._unload_wanted or self._stopping)
-            return True
+            return self._unloaded
 
     def stop(self) -> None:
         with self._changed:
@@ -117,6 +116,8 @@ class Scheduler:
             if job in self._waiting:
                 self._waiting.remove(job)
                 job.emit(Failed.of(Cancelled("the request was cancelled")))
+                self._ended += 1
+                self._tell_places()
                 self._end_of_job()
             elif job is self._active:
                 self._abort(job)
@@ -131,17 +132,20 @@ class Scheduler:
     def _run(self) -> None:
         while (job := self._next()) is not None:
             try:
-                self._serve(job)
+                last = self._serve(job)
             except CopydraftError as error:
-                job.emit(Failed.of(_stopping() if self._stopping else error))
+                last = Failed.of(_stopping() if self._stopping else error)
             except Exception:
                 _log.exception("a request failed: this is a bug")
-                job.emit(Failed.of(CopydraftError("copydraft has a bug", "see the log")))
+                last = Failed.of(CopydraftError("copydraft has a bug", "see the log"))
             with self._changed:
                 self._active = None
                 self._ended += 1
                 self._end_of_job()
-        for job in self._waiting:
+            job.emit(last)
+        with self._changed:
+            waiting, self._waiting = self._waiting, deque()
+        for job in waiting:
             job.emit(Failed.of(_stopping()))
         self._unload()
 
@@ -150,6 +154,7 @@ class Scheduler:
         with self._changed:
             while True:
                 if self._unload_wanted:
+                    self._unloaded = self._loaded is not None
                     self._unload()
                     self._unload_wanted = False
                     self._changed.notify_all()
@@ -161,11 +166,15 @@ class Scheduler:
             job = self._active = self._waiting.popleft()
             if self._loaded is not None:
                 self._loaded.engine.resume()
-            for ahead, waiting in enumerate(self._waiting, start=1):
-                waiting.emit(Queued(ahead=ahead))
+            self._tell_places()
             return job
 
-    def _serve(self, job: Job) -> None:
+    def _tell_places(self) -> None:
+        for ahead, waiting in enumerate(self._waiting, start=int(self._active is not None)):
+            waiting.emit(Queued(ahead=ahead))
+
+    def _serve(self, job: Job) -> Result | Failed:
+        """Answer a request; the event that ends it."""
         loaded = self._ready(job)
         kind = kind_of(job.request)
         task = task_of(job.request, loaded)
@@ -185,13 +194,11 @@ class Scheduler:
             if outcome.error is not None:
                 raise _stopping() if self._stopping else outcome.error
             stats = outcome.stats
-            result = task.finish(
+            return task.finish(
                 outcome.text, stats.stop_reason, outcome.spans, stats, outcome.margins
             )
         except CopydraftError as error:
-            job.emit(Failed.of(error, outcome.text))
-        else:
-            job.emit(result)
+            return Failed.of(error, outcome.text)
 
     def _ready(self, job: Job) -> loading.Loaded:
         """The engine with the model that a request asks for."""
@@ -211,7 +218,7 @@ class Scheduler:
         def progress(share: float) -> bool:
             nonlocal told
             # llama.cpp calls for every tensor; a person sees whole percents.
-            if share >= min(1.0, told + 0.01):
+            if share > told and (share == 1.0 or share >= told + 0.01):
                 told = share
                 job.emit(Loading(model=name, share=share))
             return not job.cancelled.is_set()
@@ -234,8 +241,7 @@ class Scheduler:
             self._last_rate = stats.tokens_per_s
             self._drafted += sum(stats.drafted.values())
             self._accepted += sum(stats.accepted.values())
-        with suppress(CopydraftError):
-            self._record(stats)
+        self._record(stats)
 
     def _end_of_job(self) -> None:
         if self._active is None and not self._waiting:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from copydraft.engine.batch import Feed
+from copydraft.engine.batch import MAX_BATCH, Feed
 from copydraft.engine.verify import Verified, verify
 from copydraft.protocol import Delta, Event, Prefill
 from copydraft.serving.meter import Meter
@@ -37,6 +37,8 @@ class Limits:
     draft: int
     tie_threshold: float = 0.0
     """Greedy picks that lead by less (logits) are decoded alone; 0 outside strict mode."""
+    stops: tuple[str, ...] = ()
+    """Strings that end the text and are not in it."""
 
 
 class ActiveSequence:
@@ -58,7 +60,7 @@ class ActiveSequence:
     ) -> None:
         self.stop_reason = ""
         self.margins: list[float] = []
-        self.stream = TextStream()
+        self.stream = TextStream(limits.stops)
         self.meter = Meter(prompt_tokens=len(prompt))
         self._engine = engine
         self._memory = engine.memory
@@ -93,7 +95,7 @@ class ActiveSequence:
         elif self._alone and len(pending) > 1:
             self._feed = Feed(self._memory.sequence, start, pending[:-1], 0)
         else:
-            self._propose(start + len(pending), behind_prompt=len(pending) > 1)
+            self._propose(start, len(pending))
             tokens = [*pending, *self._draft.tokens]
             rows = 1 + len(self._draft.tokens)
             self._feed = Feed(self._memory.sequence, start, tokens, rows)
@@ -104,10 +106,12 @@ class ActiveSequence:
         self._memory.decoded(self._feed.tokens)
         if self._feed.rows == 0:
             self._memory.checkpoint()
-            self._report_prefill()
-            return
         if not self.meter.output_tokens:
             self._report_prefill()
+        elif self._feed.rows == 0:
+            self.meter.passed(len(self._feed.tokens), seconds)
+        if self._feed.rows == 0:
+            return
         alone = len(self._feed.tokens) == 1
         verified = verify(
             self._draft.tokens,
@@ -116,7 +120,8 @@ class ActiveSequence:
             self._engine.model.end_tokens,
             tie_threshold=0.0 if alone else self._limits.tie_threshold,
         )
-        if self.meter.output_tokens or self._alone:
+        if len(self._feed.tokens) == self._feed.rows:
+            # Not the pass that also read the prompt's end.
             self.meter.passed(len(self._feed.tokens), seconds)
         self.meter.verified(self._draft.corpus, len(self._draft.tokens), verified.accepted)
         self._alone = verified.near_tie
@@ -132,19 +137,21 @@ class ActiveSequence:
         self.stream.end()
         self._show()
 
-    def _propose(self, length: int, *, behind_prompt: bool) -> None:
+    def _propose(self, start: int, pending: int) -> None:
+        """Draft what may follow `pending` tokens that are decoded from position `start` on."""
         if self._alone:
             return
         room = min(
             self._limits.draft,
             self._limits.max_tokens - self.meter.output_tokens - 1,
-            self._engine.context_size - length - 1,
+            self._engine.context_size - start - pending - 1,
+            MAX_BATCH - pending,
         )
-        if behind_prompt:
+        if pending > 1:
             room = min(room, _DRAFT_BEHIND_PROMPT)
         if self._limits.tie_threshold:
             # A near tie takes back the whole pass, which recurrent models cannot do by themselves.
-            self._memory.checkpoint()
+            self._memory.guard()
         started = time.perf_counter()
         self._draft = self._drafter.propose(max(0, room))
         self.meter.proposed(time.perf_counter() - started)
@@ -175,6 +182,8 @@ class ActiveSequence:
         self.stream.feed(self._engine.model.piece(token), corpus, path)
         if self._reader.feed(self.stream.text[before:]):
             return "format"
+        if self.stream.stopped:
+            return "stop"
         if self.meter.output_tokens + written >= self._limits.max_tokens:
             return "length"
         if len(self._known) >= self._engine.context_size:

@@ -63,7 +63,10 @@ class CostStore(Protocol):
     """Keeps measured costs of a pass between runs; called from the engine's thread."""
 
     def load_cost(self, key: str) -> dict[int, float] | None:
-        """Milliseconds by width, or None if none were saved (or they cannot be read)."""
+        """One number by width, or None if none were saved (or they cannot be read).
+
+        Milliseconds of a pass; width 0 has the tie threshold (`Calibration.to_table`).
+        """
         ...
 
     def save_cost(self, key: str, ms_by_width: dict[int, float]) -> None: ...
