@@ -235,3 +235,18 @@ def test_an_empty_answer_to_a_deletion_deletes(instruction: str) -> None:
 def test_an_empty_answer_is_refused_where_only_a_part_is_to_go(instruction: str) -> None:
     with pytest.raises(AnswerRefused, match="answer is empty"):
         finished(prepared(instruction=instruction), "\n```")
+
+
+ABOVE, BELOW = "import os\nimport re\n\n", "\nprint(f(1))\nprint(f(2))\n"
+AROUND = f"\n{ABOVE}{BELOW}```"
+
+
+def test_an_answer_that_only_repeats_the_lines_around_the_region_is_refused() -> None:
+    asked = prepared(f"{ABOVE}def f(x):\n    return x\n{BELOW}")
+    with pytest.raises(AnswerRefused, match="only repeated the lines around"):
+        finished(asked, AROUND)
+
+
+def test_a_whole_file_without_the_region_deletes_it_if_that_was_asked() -> None:
+    text = f"{ABOVE}def f(x):\n    return x\n{BELOW}"
+    assert finished(prepared(text, instruction="remove this function"), AROUND).text == ""

@@ -138,7 +138,8 @@ def finish(
     """The edit that the raw `answer` holds; `spans` cover the answer in order.
 
     Raises:
-        AnswerRefused: it is empty, cut off, endless, or has a placeholder.
+        AnswerRefused: it is empty, cut off, endless, repeats only what stands around the region,
+            or has a placeholder.
     """
     region, instruction = prepared.request.region, prepared.request.instruction
     if prepared.reader.endless:
@@ -151,13 +152,14 @@ def finish(
     body, start, _ = prepared.format.parse(opening + answer, ended=ended)
     lines = split_lines(region.text)
     old = lines[region.start : region.end]
-    _check(body, old, instruction)
     written = split_lines(body)
     head, tail = overlap(
         *(_contents(part) for part in (written, old, lines[: region.start], lines[region.end :]))
     )
     start += sum(map(len, written[:head]))
-    body = "".join(written[head : len(written) - tail])
+    kept = written[head : len(written) - tail]
+    _check(written, kept, old, instruction)
+    body = "".join(kept)
     default_end = dominant_line_end(old) or dominant_line_end(lines) or "\n"
     parts = restore(body, start - len(opening), old, default_end, instruction)
     text = "".join(part.text for part in parts)
@@ -172,23 +174,32 @@ def finish(
     )
 
 
-def _check(body: str, old: Sequence[str], instruction: str) -> None:
-    """Refuse a body that is no code.
+def _check(written: Sequence[str], kept: Sequence[str], old: Sequence[str], wish: str) -> None:
+    """Refuse an answer that is no code; `kept` is the part of it that is for the region.
 
     Raises:
         AnswerRefused: it is empty though nothing was to be deleted, or has a placeholder.
     """
-    deletes = _DELETES_ALL.fullmatch(instruction.strip())
-    if not body.strip() and "".join(old).strip() and not deletes:
+    deletes = _DELETES_ALL.fullmatch(wish.strip())
+    if not _blank(written) and _blank(kept) and not deletes:
+        raise AnswerRefused(
+            "the model only repeated the lines around the selected ones",
+            "select them too, or try again with a larger model",
+        )
+    if _blank(kept) and not _blank(old) and not deletes:
         raise AnswerRefused(
             "the model's answer is empty",
             "if the lines are to go, say just that: delete these lines",
         )
-    if found := placeholder(split_lines(body), old):
+    if found := placeholder(kept, old):
         raise AnswerRefused(
             f"the model left code out: {found!r}",
             "select fewer lines, or try again with a larger model",
         )
+
+
+def _blank(lines: Sequence[str]) -> bool:
+    return not any(line.strip() for line in lines)
 
 
 def _contents(lines: Sequence[str]) -> list[str]:
