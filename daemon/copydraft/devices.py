@@ -1,7 +1,8 @@
 """What the machine has: memory, cores, and AMD cards, as the kernel tells it.
 
 llama.cpp is not asked here: the daemon knows this before it loads anything, and so do the CLI and
-the bootstrap, which run where no build of llama.cpp is yet.
+the bootstrap, which run where no build of llama.cpp is yet. The bootstrap imports this module
+before anything is installed: it needs Python's own library only.
 """
 
 from __future__ import annotations
@@ -120,17 +121,25 @@ class Card:
     vram_total: int
     vram_used: int
     integrated: bool
-    """It is part of the processor and shares the machine's memory."""
+    """It is part of the processor and shares the machine's memory. Only the compute driver tells:
+    False where that is off."""
+    hip_index: int | None = None
+    """Its number in HIP_VISIBLE_DEVICES; None where the kernel's compute driver is off."""
+
+    @property
+    def usable(self) -> bool:
+        """A model can run on it: it has memory of its own, and the compute driver serves it."""
+        return bool(self.gfx) and self.vram_total > 0 and not self.integrated
 
 
 def card_memory() -> int | None:
-    """Memory of the largest card that is not integrated; None: there is none."""
-    return max((card.vram_total for card in _discrete()), default=None)
+    """Memory of the largest usable card; None: there is none."""
+    return max((card.vram_total for card in _usable()), default=None)
 
 
 def card_free_memory() -> int | None:
     """Free memory of that card."""
-    card = max(_discrete(), key=lambda card: card.vram_total, default=None)
+    card = max(_usable(), key=lambda card: card.vram_total, default=None)
     return None if card is None else card.vram_total - card.vram_used
 
 
@@ -155,13 +164,14 @@ def find_cards(sys_root: Path = _SYS, ids: Path = _ROOT / _AMDGPU_IDS) -> list[C
                 vram_total=vram_total,
                 vram_used=int(_read(device / "mem_info_vram_used") or 0),
                 integrated=node is not None and node.bank > vram_total * _SHARED_BANK_FACTOR,
+                hip_index=node.hip_index if node else None,
             )
         )
     return sorted(cards, key=lambda card: card.pci)
 
 
-def _discrete() -> list[Card]:
-    return [card for card in find_cards() if not card.integrated]
+def _usable() -> list[Card]:
+    return [card for card in find_cards() if card.usable]
 
 
 @dataclass(frozen=True)
@@ -170,17 +180,19 @@ class _Node:
 
     gfx: str
     bank: int
+    hip_index: int
 
 
 def _compute_nodes(sys_root: Path) -> dict[str, _Node]:
     """The compute driver's GPUs by PCI address."""
-    nodes = {}
-    for directory in sys_root.glob("class/kfd/kfd/topology/nodes/*"):
+    directories = sys_root.glob("class/kfd/kfd/topology/nodes/[0-9]*")
+    nodes: dict[str, _Node] = {}
+    for directory in sorted(directories, key=lambda directory: int(directory.name)):
         properties = _pairs(directory / "properties")
         if version := properties.get("gfx_target_version", 0):
             pci = _address(properties.get("domain", 0), properties.get("location_id", 0))
             bank = _pairs(directory / "mem_banks/0/properties").get("size_in_bytes", 0)
-            nodes[pci] = _Node(_gfx(version), bank)
+            nodes[pci] = _Node(_gfx(version), bank, hip_index=len(nodes))
     return nodes
 
 

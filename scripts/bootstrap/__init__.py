@@ -9,7 +9,13 @@
 5. `proof` decodes with a tiny model in a child process, so that a bad build is found at once.
 """
 
+import sys
+from pathlib import Path
+
 from . import interpreter
 
 # Here and not in the scripts: it has to come before any module with newer syntax is read.
 interpreter.require()
+
+# `copydraft.devices` is read before copydraft is installed.
+sys.path.append(str(Path(__file__).resolve().parents[2] / "daemon"))

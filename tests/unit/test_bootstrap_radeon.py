@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,19 @@ def test_a_card_that_a_container_hides_is_not_there(tmp_path: Path) -> None:
     shutil.copytree(TREES / "rx7900xtx", tmp_path, dirs_exist_ok=True)
     (tmp_path / "class/kfd/kfd/topology/nodes/1/properties").unlink()
     assert discrete_cards(tmp_path) == []
+
+
+def test_nothing_has_to_be_installed_to_find_cards() -> None:
+    scripts = Path(__file__).parents[2] / "scripts"
+    found = subprocess.run(
+        [sys.executable, "-S", "-c", "from bootstrap.radeon import discrete_cards"],
+        cwd=scripts,
+        env={},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.stderr == ""
 
 
 def test_without_the_driver_there_is_no_card(tmp_path: Path) -> None:

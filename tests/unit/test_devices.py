@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,7 @@ def test_a_card_has_its_target_address_and_memory(tmp_path: Path) -> None:
             vram_total=25753026560,
             vram_used=1048576000,
             integrated=False,
+            hip_index=0,
         )
     ]
 
@@ -79,7 +81,30 @@ def test_a_card_without_the_compute_driver_has_no_target(root: Path) -> None:
     write(root / "class/drm/card0/device/vendor", "0x1002\n")
     write(root / "class/drm/card0/device/mem_info_vram_total", "1000\n")
     (card,) = devices.find_cards(root)
-    assert (card.gfx, card.vram_total, card.integrated) == ("", 1000, False)
+    assert (card.gfx, card.vram_total, card.hip_index) == ("", 1000, None)
+
+
+def test_a_card_without_the_compute_driver_is_not_to_be_used(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(root / "class/drm/card0/device/vendor", "0x1002\n")
+    write(root / "class/drm/card0/device/mem_info_vram_total", "1000\n")
+    monkeypatch.setattr(devices, "find_cards", lambda found=devices.find_cards: found(root))
+    assert devices.card_memory() is None
+    assert devices.card_free_memory() is None
+
+
+def test_a_card_whose_driver_tells_no_memory_is_not_to_be_used(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(SYSFS / "rx7900xtx", root)
+    for file in root.glob("class/drm/card*/device/mem_info_vram_total"):
+        file.unlink()  # as under the old radeon driver
+    for file in root.glob("class/kfd/kfd/topology/nodes/*/mem_banks/0/properties"):
+        file.unlink()
+    monkeypatch.setattr(devices, "find_cards", lambda found=devices.find_cards: found(root))
+    assert len(devices.find_cards()) == 1
+    assert devices.card_memory() is None
 
 
 # --- memory and cores -----------------------------------------------------------------------
