@@ -55,7 +55,10 @@ def test_a_file_of_the_catalog_has_its_models_name() -> None:
 
 def test_the_largest_model_that_fits_is_advised() -> None:
     advice = catalog.what_fits(4_000_000_000, 8192)
-    assert advice.startswith("qwen2.5-coder-3b fits (3.0 GB)")
+    assert advice == (
+        "qwen2.5-coder-3b fits (3.0 GB), or set `context` (COPYDRAFT_CONTEXT) to less than 8192 "
+        "tokens and run `copydraft daemon restart`"
+    )
 
 
 def test_where_nothing_fits_a_shorter_context_is_advised() -> None:

@@ -110,8 +110,11 @@ def test_the_file_is_left_out_before_the_answer_gets_too_little_room() -> None:
 def test_a_region_too_large_for_the_context_is_refused_with_numbers() -> None:
     with pytest.raises(
         BadRequest, match=r"selected lines are 600 tokens; a context of 1000 .* room for 3\d\d"
-    ):
+    ) as refused:
         prepared("a + b\n" * 100, 0, 100, context=1000)
+    assert refused.value.hint.endswith(
+        "raise the setting `context` and run `copydraft daemon restart`"
+    )
 
 
 def test_lines_outside_the_document_are_refused() -> None:

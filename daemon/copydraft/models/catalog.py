@@ -10,12 +10,12 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from copydraft.defaults import CARD_CONTEXT
 from copydraft.errors import ModelProblem
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_CARD_CONTEXT = 32768
 _CARD_SHARE = 0.8
 """What of a card's memory a default model may fill: a desktop and other programs need the rest."""
 
@@ -69,7 +69,7 @@ class Entry:
     for_tests: bool = False
     """Too small, or not trained, to do as it is told."""
 
-    def memory(self, context: int = _CARD_CONTEXT) -> int:
+    def memory(self, context: int = CARD_CONTEXT) -> int:
         """Estimate of the memory it takes to run with `context` tokens of context."""
         return self.size + self.kv_bytes * min(context, self.context) + self.overhead
 
@@ -232,7 +232,7 @@ _ON_CARDS = ("qwen3.5-9b", "qwen3.5-4b")
 
 
 def default_model(vram_bytes: int | None) -> str:
-    """The model for a machine whose largest card has `vram_bytes`; None: no card."""
+    """The model for a machine whose largest card has `vram_bytes`; None: the CPU runs it."""
     for name in _ON_CARDS:
         if vram_bytes is not None and MODELS[name].memory() <= vram_bytes * _CARD_SHARE:
             return name
@@ -262,10 +262,11 @@ def name_of(path: Path) -> str | None:
 def what_fits(free: int, context: int) -> str:
     """Advice for someone whose model does not fit into `free` bytes with that context."""
     fitting = [entry for entry in _ENTRIES if not entry.for_tests and entry.memory(context) <= free]
-    if not fitting:
-        return f"no model fits; free memory, or ask for less than {context} tokens of context"
-    best = max(fitting, key=lambda entry: entry.size)
-    return (
-        f"{best.name} fits ({best.memory(context) / 1e9:.1f} GB), "
-        f"or ask for less than {context} tokens of context (COPYDRAFT_CONTEXT)"
+    shorter = (
+        f"set `context` (COPYDRAFT_CONTEXT) to less than {context} tokens and run "
+        "`copydraft daemon restart`"
     )
+    if not fitting:
+        return f"no model fits; free memory, or {shorter}"
+    best = max(fitting, key=lambda entry: entry.size)
+    return f"{best.name} fits ({best.memory(context) / 1e9:.1f} GB), or {shorter}"

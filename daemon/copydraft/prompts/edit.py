@@ -111,7 +111,7 @@ def prepare(
         raise BadRequest(
             f"the selected lines are {size} tokens; a context of {context} tokens has room for "
             f"{max(0, _fitting(context - overhead))}",
-            "select fewer lines, or raise the setting `context`",
+            "select fewer lines, or raise the setting `context` and run `copydraft daemon restart`",
         )
     reader = EditReader(form.reader(), text)
     reader.feed(form.opening)

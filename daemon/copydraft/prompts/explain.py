@@ -78,7 +78,7 @@ def prepare(
         raise BadRequest(
             f"the selected lines are {size} tokens; a context of {context} tokens has room for "
             f"{max(0, size + room - _LEAST_ROOM)}",
-            "select fewer lines, or raise the setting `context`",
+            "select fewer lines, or raise the setting `context` and run `copydraft daemon restart`",
         )
     return Prepared(request, prompt.tokens, [], min(wanted, room), ExplainReader())
 
