@@ -174,3 +174,22 @@ def test_an_indented_fence_inside_a_longer_one_does_not_close() -> None:
     assert body("````python\n    ```\n    x\n    ```\n````", FenceFormat("````", "python")) == (
         "    ```\n    x\n    ```\n"
     )
+
+
+EXAMPLE = 'def f():\n    """\n    ```\n    f()\n    ```\n    """\n'
+
+
+def test_a_block_in_a_docstring_does_not_close_an_equal_fence() -> None:
+    answer = f"```python\n{EXAMPLE}```\nDone"
+    assert body(answer) == EXAMPLE
+    assert not PYTHON.reader().feed(f"```python\n{EXAMPLE}")
+    assert PYTHON.reader().feed(answer)
+
+
+def test_a_block_in_a_docstring_does_not_close_an_answer_that_was_left_open() -> None:
+    assert body(f"```python\n{EXAMPLE}") == EXAMPLE
+
+
+@pytest.mark.parametrize("after", ["", "\nDone.", "\n"])
+def test_an_indented_closing_fence_closes_if_no_other_does(after: str) -> None:
+    assert body(f"```python\n{EXAMPLE}    ```{after}") == EXAMPLE

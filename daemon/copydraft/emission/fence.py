@@ -126,7 +126,7 @@ class FenceFormat:
         if end is None:
             end = _glued_fence(answer, start, reader.fence)
         if end is None and ended:
-            end = _short_fence(answer, start)
+            end = _other_fence(answer, start, reader.fence)
         if end is None or not (ended or reader.finished):
             raise AnswerRefused(
                 "the answer was cut off before its end",
@@ -148,6 +148,7 @@ class FenceReader:
         self._line = ""
         self._line_start = 0
         self._thinking = False
+        self._indent = 0
         self._depth = 0
 
     def feed(self, delta: str) -> bool:
@@ -174,13 +175,15 @@ class FenceReader:
             _, end, line = line.partition("</think>")
             self._thinking = not end
         if not self._thinking and (match := _FENCE_LINE.match(line)):
-            self.fence = match[1]
+            self.fence, self._indent = match[1], match.start(1)
             self.body_start = next_start
 
     def _take_body(self, line: str) -> None:
         match = _FENCE_LINE.match(line)
         if match is None or not match[1].startswith(self.fence):
             return
+        if match.start(1) > self._indent:
+            return  # of a block in the text itself: in a docstring, a list
         if match[2]:
             # Only an opening fence names a language: what follows is a block in the text itself.
             self._depth += 1
@@ -195,22 +198,23 @@ class FenceReader:
 
 def _glued_fence(answer: str, start: int, fence: str) -> int | None:
     """Where the last closing fence stands that the model put behind code, on the same line."""
-    glued = re.compile(re.escape(fence) + r"[ \t]*$", re.MULTILINE)
-    return max((match.start() for match in glued.finditer(answer, start)), default=None)
+    glued = re.compile(rf"(?<=[^\s`~])[ \t]*({re.escape(fence)})[ \t]*$", re.MULTILINE)
+    return max((match.start(1) for match in glued.finditer(answer, start)), default=None)
 
 
-def _short_fence(answer: str, start: int) -> int:
-    """Where a block ends that the model closed with fewer backticks than it opened with, if it did.
+def _other_fence(answer: str, start: int, fence: str) -> int:
+    """Where a block ends that the model closed with fewer backticks, or further right, if it did.
 
-    Such a fence is the last line, and inner blocks show that it does not close one of theirs.
-    Without it the block ends with the answer.
+    Inner blocks show that such a fence does not close one of theirs. A shorter one than the
+    opening `fence` must be the last line. Without it the block ends with the answer.
     """
-    at, inner, inner_start = start, "", start
+    at, inner, inner_start, bare = start, "", start, False
     for line in answer[start:].split("\n"):
         if match := _FENCE_LINE.match(line):
             if not inner:
-                inner, inner_start = match[1], at
+                inner, inner_start, bare = match[1], at, not match[2]
             elif not match[2] and match[1].startswith(inner):
                 inner = ""
         at += len(line) + 1
-    return inner_start if inner and answer[inner_start:].strip() == inner else len(answer)
+    last = answer[inner_start:].strip() == inner
+    return inner_start if inner and (last or (bare and inner.startswith(fence))) else len(answer)
