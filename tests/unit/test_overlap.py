@@ -42,3 +42,18 @@ def test_lines_that_the_region_itself_ends_in_are_kept() -> None:
 
 def test_blank_lines_alone_are_kept() -> None:
     assert overlap(["a", "", ""], ["a"], [], ["", "", "b"]) == (0, 0)
+
+
+def test_tags_that_an_answer_wraps_around_the_region_keep_their_ends() -> None:
+    new = ["<section>", "<div>", "<p>a</p>", "</div>", "</section>"]
+    assert overlap(new, ["<p>a</p>"], [], ["</div>", "</section>", "<footer/>"]) == (0, 0)
+
+
+def test_blocks_that_an_answer_wraps_around_the_region_keep_their_ends() -> None:
+    new = ["for a in *; do", "  if x; then", "run", "  fi", "done"]
+    assert overlap(new, ["run"], [], ["  fi", "done", "", "end"]) == (0, 0)
+
+
+def test_closing_braces_of_the_neighbours_are_not_written_twice() -> None:
+    region = ["    a();"]
+    assert overlap(["    b();", "  }", "});"], region, ["f(() => {"], ["  }", "});"]) == (0, 2)

@@ -6,10 +6,16 @@ region's place, such lines would stand there twice.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_CLOSER = re.compile(
+    r"\s*(?:</[^<>]*>|[)\]}>]+|\*/|-->|\"{3}|'{3}|end\w*|fi|done|esac)?[\s)\]};,.]*", re.IGNORECASE
+)
+"""Blank, or only closes a block: what an answer wraps around the region ends so too."""
 
 
 def overlap(
@@ -19,7 +25,7 @@ def overlap(
 
     `above` and `below` are the document's other lines. All lines are without their ends. What is
     taken away repeats the neighbours exactly, and leaves as many brackets open as the region
-    does. One line is enough only if the brackets show that it is too much.
+    does. Where the brackets do not show that it is too much, it has two lines that tell something.
     """
     tail = _repeated(new, region, below)
     kept = new[: len(new) - tail]
@@ -33,7 +39,7 @@ def _repeated(new: Sequence[str], region: Sequence[str], below: Sequence[str]) -
         again = list(below[:count])
         if list(new[-count:]) != again or list(region[-count:]) == again:
             continue
-        telling = sum(1 for line in again if line.strip())
+        telling = sum(1 for line in again if not _CLOSER.fullmatch(line))
         balanced = _open_brackets(new[:-count]) == open_brackets
         if balanced and (telling > 1 or _open_brackets(new) != open_brackets):
             return count
