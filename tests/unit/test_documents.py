@@ -154,6 +154,21 @@ def test_a_full_disk_leaves_the_file_as_it_was(file: Path, monkeypatch: pytest.M
     assert list(file.parent.iterdir()) == [file]
 
 
+def test_a_directory_that_cannot_be_synced_is_no_failure_of_the_write(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync = os.fsync
+
+    def sync_files_only(handle: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", sync_files_only)
+    assert write_document(read_document(file), "new\n").text == "new\n"
+    assert file.read_bytes() == b"new\n"
+
+
 def test_two_writes_in_a_row_need_no_second_reading(file: Path) -> None:
     document = write_document(read_document(file), "first\n")
     write_document(document, "second\n")

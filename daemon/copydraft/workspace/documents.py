@@ -159,7 +159,9 @@ def _replace(document: DocumentFile, data: bytes) -> None:
     except BaseException:
         partial.unlink()
         raise
-    _sync_directory(path.parent)
+    # The file is written whatever comes of this: not every file system can do it.
+    with suppress(OSError):
+        _sync_directory(path.parent)
 
 
 def _unchanged(document: DocumentFile) -> os.stat_result:
