@@ -169,6 +169,13 @@ def test_a_directory_that_cannot_be_synced_is_no_failure_of_the_write(
     assert file.read_bytes() == b"new\n"
 
 
+def test_a_file_with_the_longest_of_names_is_written(tmp_path: Path) -> None:
+    path = tmp_path / f"{'字' * 84}.py"
+    path.write_text("old\n")
+    write_document(read_document(path), "new\n")
+    assert path.read_text() == "new\n"
+
+
 def test_two_writes_in_a_row_need_no_second_reading(file: Path) -> None:
     document = write_document(read_document(file), "first\n")
     write_document(document, "second\n")

@@ -143,7 +143,7 @@ def _fingerprint(data: bytes) -> str:
 
 def _replace(document: DocumentFile, data: bytes) -> None:
     path = document.path
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=".copydraft-", dir=path.parent)
     partial = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
