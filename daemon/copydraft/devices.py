@@ -7,6 +7,7 @@ before anything is installed: it needs Python's own library only.
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
 import re
@@ -17,6 +18,7 @@ _ROOT = Path("/")
 _SYS = Path("/sys")
 _AMDGPU_IDS = Path("usr/share/libdrm/amdgpu.ids")
 _AMD = "0x1002"
+_CARD_LIBRARIES = ("libggml-hip.", "libggml-vulkan.", "libggml-cuda.")
 # A card's own memory is its first bank; an integrated GPU's bank is the machine's memory.
 _SHARED_BANK_FACTOR = 1.5
 
@@ -141,6 +143,25 @@ def card_free_memory() -> int | None:
     """Free memory of that card."""
     card = max(_usable(), key=lambda card: card.vram_total, default=None)
     return None if card is None else card.vram_total - card.vram_used
+
+
+def usable_card_memory(*, gpu_layers: int = -1) -> int | None:
+    """Memory of the card that a model will run on; None: it will run on the CPU.
+
+    `gpu_layers` is the setting; 0 keeps the model off the card.
+    """
+    return card_memory() if gpu_layers != 0 and built_for_cards() else None
+
+
+def built_for_cards() -> bool:
+    """The installed llama.cpp can use a card; it is looked at, not loaded."""
+    spec = importlib.util.find_spec("llama_cpp")
+    places = spec.submodule_search_locations if spec else None
+    return any(
+        file.name.startswith(_CARD_LIBRARIES)
+        for place in places or ()
+        for file in Path(place, "lib").glob("libggml-*")
+    )
 
 
 def find_cards(sys_root: Path = _SYS, ids: Path = _ROOT / _AMDGPU_IDS) -> list[Card]:

@@ -21,6 +21,7 @@ import msgspec
 from copydraft import __version__, config, devices, paths
 from copydraft.api import lifecycle
 from copydraft.client import Client
+from copydraft.defaults import context_for
 from copydraft.errors import CopydraftError
 from copydraft.models import catalog, library
 from copydraft.models.gguf import memory_needed, read_metadata
@@ -31,7 +32,6 @@ State = Literal["ok", "warning", "problem"]
 
 _CHILD_LIMIT_S = 60
 _LEAST_FREE_BYTES = 2_000_000_000
-_LEAST_CONTEXT = 8192
 _KFD = Path("/dev/kfd")
 _CARD_VARIABLES = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION")
 _REBUILD = "run `./scripts/run` in the checkout: it builds llama.cpp for this machine"
@@ -57,6 +57,8 @@ def examine(checks: Mapping[str, Check] | None = None) -> list[Finding]:
             findings.extend(check())
         except CopydraftError as error:
             findings.append(Finding(name, "problem", error.message, error.hint))
+        except (OSError, subprocess.SubprocessError) as error:
+            findings.append(Finding(name, "problem", f"it could not be checked: {error}"))
     return findings
 
 
@@ -108,7 +110,8 @@ from copydraft.engine import llama
 print(json.dumps({
     "version": llama_cpp.__version__,
     "system": llama_cpp.llama_print_system_info().decode(),
-    "devices": [tuple(device) for device in llama.devices()],
+    # 1 is a card, 2 an integrated one.
+    "devices": [(name, told, kind in (1, 2)) for kind, name, told in llama.devices()],
 }))
 """
 """A child process runs it, since a bad build ends its process, and not by an exception."""
@@ -134,7 +137,9 @@ def check_engine() -> Iterator[Finding]:
     build = msgspec.json.decode(done.stdout.splitlines()[-1], type=Build)
     flags = build.system.replace(" = 1", "").replace(" |", ",").strip(" ,")
     yield Finding("llama.cpp", "ok", f"llama-cpp-python {build.version}, built with {flags}")
-    yield judge_devices(build.devices, devices.find_cards())
+    yield judge_devices(
+        build.devices, devices.find_cards(), built_for_cards=devices.built_for_cards()
+    )
 
 
 def judge_broken_build(status: int, printed: str) -> Finding:
@@ -164,22 +169,41 @@ def judge_broken_build(status: int, printed: str) -> Finding:
 def check_cards() -> Iterator[Finding]:
     cards = devices.find_cards()
     yield from judge_masks(os.environ, cards)
-    if any(not card.integrated for card in cards):
+    if any(card.usable for card in cards):
         yield judge_driver(_KFD)
+    for card in cards:
+        if not card.gfx:
+            yield Finding(
+                "cards",
+                "warning",
+                f"{card.name} is not used: the kernel's compute driver (kfd) does not list it",
+                "if it is a card of its own, load the amdgpu module of a kernel with HSA_AMD",
+            )
 
 
-def judge_devices(found: Sequence[tuple[str, str, bool]], cards: Sequence[devices.Card]) -> Finding:
+def judge_devices(
+    found: Sequence[tuple[str, str, bool]],
+    cards: Sequence[devices.Card],
+    *,
+    built_for_cards: bool,
+) -> Finding:
     """What a build sees, given the cards that the machine has."""
     names = ", ".join(f"{name} ({description})" for name, description, _ in found)
-    lost = [card.name for card in cards if not card.integrated]
+    lost = [card.name for card in cards if card.usable]
     if not lost or any(is_card for _, _, is_card in found):
         return Finding("devices", "ok", names)
+    if not built_for_cards:
+        return Finding(
+            "devices",
+            "warning",
+            f"this machine has {lost[0]}, but llama.cpp is built for the CPU",
+            "run COPYDRAFT_BACKEND=hip ./scripts/run for a build with ROCm",
+        )
     return Finding(
         "devices",
         "problem",
         f"this machine has {lost[0]}, but llama.cpp only sees {names}",
-        "run COPYDRAFT_BACKEND=hip ./scripts/run for a build with ROCm; if it is one already, "
-        "see what `rocminfo` says",
+        "see whether `rocminfo` lists the card",
     )
 
 
@@ -240,7 +264,8 @@ def judge_driver(device: Path) -> Finding:
 
 def check_model() -> Iterator[Finding]:
     settings = config.load()
-    name = settings.model or catalog.default_model(devices.card_memory())
+    card = devices.usable_card_memory(gpu_layers=settings.gpu_layers)
+    name = settings.model or catalog.default_model(card)
     entry = catalog.MODELS.get(name.lower())
     if entry and not library.path_of(entry).is_file():
         yield Finding(
@@ -251,9 +276,9 @@ def check_model() -> Iterator[Finding]:
         )
         return
     metadata = read_metadata(library.resolve(name))
-    context = min(settings.context or _LEAST_CONTEXT, metadata.context_length)
+    context = min(context_for(settings, on_card=card is not None), metadata.context_length)
     needed = memory_needed(metadata, context)
-    room = devices.card_memory() or devices.total_memory()
+    room = devices.total_memory() if card is None else card
     told = (
         f"{metadata.path}: {metadata.architecture}, {metadata.memory_kind}, "
         f"{amount(metadata.size)}; {amount(needed)} with {context:,} tokens of context"

@@ -18,6 +18,7 @@ from rich.progress import (
 from rich.progress import Progress as Bars
 
 from copydraft import config, devices, terminal
+from copydraft.defaults import context_for
 from copydraft.errors import Cancelled
 from copydraft.models import catalog, library
 from copydraft.models.transfer import Progress
@@ -26,7 +27,6 @@ from copydraft.terminal_status import amount
 
 Report = Callable[[Progress], None]
 
-_CPU_CONTEXT, _CARD_CONTEXT = 8192, 32768
 _PLAIN_STEPS = 10
 """Lines that a download prints where there is no terminal."""
 
@@ -40,7 +40,9 @@ def ready(model: str) -> str:
         ModelProblem: there is no such model.
         CopydraftError: what `pull` raises.
     """
-    name = model or catalog.default_model(devices.card_memory())
+    name = model or catalog.default_model(
+        devices.usable_card_memory(gpu_layers=config.load().gpu_layers)
+    )
     entry = catalog.MODELS.get(name.lower())
     if entry is None:
         return str(library.resolve(name))
@@ -174,10 +176,11 @@ def show_all(*, as_json: bool) -> None:
 
 def rows() -> list[Row]:
     """The models of the catalog."""
-    card = devices.card_memory()
-    active = config.load().model or catalog.default_model(card)
+    settings = config.load()
+    card = devices.usable_card_memory(gpu_layers=settings.gpu_layers)
+    active = settings.model or catalog.default_model(card)
     room = devices.total_memory() if card is None else card
-    context = _CPU_CONTEXT if card is None else _CARD_CONTEXT
+    context = context_for(settings, on_card=card is not None)
     return [
         Row(
             name=entry.name,

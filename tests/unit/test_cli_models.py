@@ -58,7 +58,7 @@ def downloading(done: int) -> Progress:
 def test_list_marks_the_default_for_a_machine_without_a_card(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(devices, "card_memory", lambda: None)
+    monkeypatch.setattr(devices, "usable_card_memory", lambda **_: None)
     monkeypatch.setattr(devices, "total_memory", lambda: 2_000_000_000)
     models = {
         row["name"]: row for row in json.loads(run("model", "list", "--json").stdout)["models"]
@@ -72,7 +72,7 @@ def test_list_marks_the_default_for_a_machine_without_a_card(
 
 
 def test_list_judges_a_card_by_its_own_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "card_memory", lambda: 16_000_000_000)
+    monkeypatch.setattr(devices, "usable_card_memory", lambda **_: 16_000_000_000)
     rows = {row.name: row for row in terminal_models.rows()}
     assert [name for name, row in rows.items() if row.active] == ["qwen3.5-9b"]
     assert not rows["qwen3-coder-30b-a3b"].fits

@@ -107,6 +107,29 @@ def test_a_card_whose_driver_tells_no_memory_is_not_to_be_used(
     assert devices.card_memory() is None
 
 
+@pytest.mark.parametrize(
+    ("library", "memory"),
+    [
+        ("libggml-hip.so", 25753026560),
+        ("libggml-vulkan.so.0", 25753026560),
+        ("libggml-cuda.so", 25753026560),
+        ("libggml-cpu.so", None),
+    ],
+)
+def test_a_cards_memory_counts_only_if_llama_cpp_was_built_for_cards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, memory: int | None
+) -> None:
+    write(tmp_path / "llama_cpp/__init__.py", "raise AssertionError('it must not be imported')")
+    write(tmp_path / "llama_cpp/lib" / library, "")
+    monkeypatch.delitem(sys.modules, "llama_cpp", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(
+        devices, "find_cards", lambda found=devices.find_cards: found(SYSFS / "rx7900xtx")
+    )
+    assert devices.usable_card_memory() == memory
+    assert devices.usable_card_memory(gpu_layers=0) is None
+
+
 # --- memory and cores -----------------------------------------------------------------------
 
 

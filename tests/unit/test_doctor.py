@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from click.testing import CliRunner
 from copydraft import cli, config, devices, doctor, paths
 from copydraft.doctor import Finding
 from copydraft.errors import DiskProblem
+from copydraft.models.gguf import read_metadata
 
 CPU = ("CPU", "AMD Ryzen 7 9800X3D", False)
 ROCM = ("ROCm0", "AMD Radeon RX 9070 XT", True)
@@ -50,6 +53,19 @@ def test_a_fault_in_one_check_becomes_a_problem_and_the_others_still_run() -> No
         Finding("first", "ok", "well"),
         Finding("first", "problem", "the disk is full", "free some"),
         Finding("second", "ok", "well too"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "fault", [PermissionError("not yours"), subprocess.TimeoutExpired(["c++"], 10)]
+)
+def test_what_the_system_refuses_becomes_a_problem_of_that_check(fault: Exception) -> None:
+    def failing() -> Iterator[Finding]:
+        yield from ()
+        raise fault
+
+    assert doctor.examine({"first": failing}) == [
+        Finding("first", "problem", f"it could not be checked: {fault}")
     ]
 
 
@@ -122,13 +138,13 @@ def test_a_broken_build_is_explained(status: int, printed: str, message: str) ->
 
 
 def test_a_card_that_the_build_sees_is_well() -> None:
-    assert doctor.judge_devices([ROCM, CPU], [card()]).message == (
+    assert doctor.judge_devices([ROCM, CPU], [card()], built_for_cards=True).message == (
         "ROCm0 (AMD Radeon RX 9070 XT), CPU (AMD Ryzen 7 9800X3D)"
     )
 
 
 def test_a_card_that_the_build_does_not_see_is_a_problem() -> None:
-    finding = doctor.judge_devices([CPU], [INTEGRATED, card()])
+    finding = doctor.judge_devices([CPU], [INTEGRATED, card()], built_for_cards=True)
     assert finding.state == "problem"
     assert finding.message == (
         "this machine has RX 9070 XT, but llama.cpp only sees CPU (AMD Ryzen 7 9800X3D)"
@@ -137,7 +153,22 @@ def test_a_card_that_the_build_does_not_see_is_a_problem() -> None:
 
 @pytest.mark.parametrize("cards", [[], [INTEGRATED]])
 def test_no_card_of_its_own_is_no_problem(cards: list[devices.Card]) -> None:
-    assert doctor.judge_devices([CPU], cards).state == "ok"
+    assert doctor.judge_devices([CPU], cards, built_for_cards=False).state == "ok"
+
+
+def test_a_card_beside_a_build_for_the_cpu_is_a_warning() -> None:
+    finding = doctor.judge_devices([CPU], [card()], built_for_cards=False)
+    assert finding.state == "warning"
+    assert finding.message == "this machine has RX 9070 XT, but llama.cpp is built for the CPU"
+
+
+def test_a_card_that_the_compute_driver_does_not_list_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(devices, "find_cards", lambda: [card(gfx="")])
+    [finding] = doctor.check_cards()
+    assert (finding.check, finding.state) == ("cards", "warning")
+    assert finding.message.startswith("RX 9070 XT is not used")
 
 
 @pytest.mark.parametrize(
@@ -194,11 +225,23 @@ def test_a_model_that_fits_is_described(dense_model: Path) -> None:
 def test_a_model_that_does_not_fit_is_a_problem(
     dense_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(devices, "card_memory", lambda: 1_000_000)
+    monkeypatch.setattr(devices, "usable_card_memory", lambda **_: 1_000_000)
     config.store("model", str(dense_model))
     [finding] = doctor.check_model()
     assert finding.state == "problem"
     assert "more than the 1 MB of this machine" in finding.message
+
+
+@pytest.mark.parametrize(("memory", "context"), [(None, "8,192"), (10**10, "32,768")])
+def test_memory_is_judged_for_the_context_that_the_daemon_will_use(
+    dense_model: Path, monkeypatch: pytest.MonkeyPatch, memory: int | None, context: str
+) -> None:
+    monkeypatch.setattr(devices, "usable_card_memory", lambda **_: memory)
+    metadata = dataclasses.replace(read_metadata(dense_model), context_length=65536)
+    monkeypatch.setattr(doctor, "read_metadata", lambda path: metadata)
+    config.store("model", str(dense_model))
+    [finding] = doctor.check_model()
+    assert finding.message.endswith(f"with {context} tokens of context")
 
 
 def test_a_damaged_model_is_a_problem(tmp_path: Path) -> None:
