@@ -16,7 +16,7 @@ from rich.console import Console
 
 from copydraft import terminal
 from copydraft.client import Client
-from copydraft.errors import BadRequest, Cancelled
+from copydraft.errors import BadRequest, Cancelled, CopydraftError
 from copydraft.protocol import (
     Delta,
     EditRequest,
@@ -112,6 +112,9 @@ def edit(
     try:
         if write:
             target.write(result.text)
+    except CopydraftError as fault:
+        fault.answer = {"text": result.text, "diff": result.diff}
+        raise
     finally:
         if not as_json:
             terminal.print_diff(result.diff, terminal.stdout())

@@ -68,7 +68,7 @@ def report(fault: CopydraftError, *, as_json: bool = False) -> None:
     if as_json:
         error = {"code": fault.code, "message": fault.message, "hint": fault.hint}
         with contextlib.suppress(OSError):  # that stdout is full may be the fault
-            click.echo(json.dumps({"error": error}))
+            click.echo(json.dumps({"error": error, **fault.answer}))
 
 
 # --- options that several commands have -----------------------------------------------------

@@ -19,6 +19,8 @@ class CopydraftError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.answer: dict[str, str] = {}
+        """What the model wrote before the fault, by its names in JSON; it must not be lost."""
 
 
 class BadRequest(CopydraftError):

@@ -296,6 +296,16 @@ def test_write_refuses_a_file_that_changed_meanwhile_and_shows_the_diff(
     assert file.read_text() == "mine\n"
 
 
+def test_an_answer_that_cannot_be_written_is_in_the_json_of_the_fault(
+    client: type[FakeClient], file: Path
+) -> None:
+    client.events = [lambda: file.write_text("mine\n"), EDIT]
+    result = run("edit", file, "--lines", "2", "-i", "upper case", "--write", "--json")
+    shown = json.loads(result.stdout)
+    assert shown["error"]["code"] == "file-changed"
+    assert (shown["text"], shown["diff"], result.exit_code) == (EDIT.text, EDIT.diff, 4)
+
+
 def test_an_edit_without_change_says_so_and_writes_nothing(
     client: type[FakeClient], file: Path
 ) -> None:
