@@ -10,12 +10,15 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from copydraft import paths
-from copydraft.errors import BadRequest
+from copydraft.errors import BadRequest, DiskProblem
+
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Minutes = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -23,21 +26,21 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     model: str = ""
     """Name in the catalog or path of a .gguf; empty: the default for this machine."""
-    context: int = 0
+    context: _Count = 0
     """Context window in tokens; 0: 8192 on a CPU, 32768 on a card, never above the model's own."""
-    file_context: int = 0
+    file_context: _Count = 0
     """Tokens of the file shown around the region; 0: 1536 on a CPU, 12288 on a card."""
-    threads: int = 0
+    threads: _Count = 0
     """CPU threads for decoding; 0: the physical cores."""
-    gpu_layers: int = -1
+    gpu_layers: Annotated[int, msgspec.Meta(ge=-1)] = -1
     """Layers on the card; -1: all."""
-    max_draft: int = 63
+    max_draft: Annotated[int, msgspec.Meta(ge=0, le=127)] = 63
     """Most drafted tokens in one pass; 0 switches drafting off."""
     strict: bool = False
     """Decode near ties alone, so that drafting cannot change greedy text."""
-    idle_unload_minutes: float = 15.0
+    idle_unload_minutes: _Minutes = 15.0
     """The model leaves memory after so long without a request; inf: never."""
-    idle_exit_minutes: float = 120.0
+    idle_exit_minutes: _Minutes = 120.0
     """The daemon exits after so long without a client; inf: never."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
@@ -54,7 +57,8 @@ def load(
     """The settings in force; `flags` whose value is None are taken as not given.
 
     Raises:
-        BadRequest: the file is not TOML, a key is unknown, or a value has the wrong type.
+        BadRequest: the file is not TOML, a key is unknown, or a value has the wrong type or is
+            out of range.
     """
     path = file if file is not None else paths.config_file()
     env = os.environ if environ is None else environ
@@ -98,19 +102,38 @@ def store(key: str, value: str | int | float | bool, *, file: Path | None = None
     """Write one setting into the config file, other lines kept as they are; its path.
 
     Raises:
-        BadRequest: the file that is there is not TOML.
+        BadRequest: the file that is there is not TOML, or sets `key` in some unusual way.
+        DiskProblem: it cannot be written.
     """
     path = file if file is not None else paths.config_file()
-    _read(path)
-    paths.make_dir(path.parent)
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    kept = [line for line in lines if line.split("=")[0].strip() != key]
-    # JSON's scalars are TOML's too.
-    kept.insert(0, f"{key} = {msgspec.json.encode(value).decode()}")
-    partial = path.with_suffix(".partial")
-    partial.write_text("\n".join(kept) + "\n", "utf-8")
-    partial.replace(path)
+    wanted = {**_read(path), key: value}
+    # A link to a file kept elsewhere stays one.
+    real = path.resolve()
+    paths.make_dir(real.parent)
+    try:
+        lines = real.read_text("utf-8").splitlines() if real.exists() else []
+        kept = [line for line in lines if line.split("=")[0].strip(" \t\"'") != key]
+        # JSON's scalars are TOML's too.
+        text = "\n".join([f"{key} = {msgspec.json.encode(value).decode()}", *kept]) + "\n"
+        if _parsed(text) != wanted:
+            raise BadRequest(
+                f"cannot change {key} in {path}", f"give it a line of its own: {key} = ..."
+            )
+        partial = real.with_suffix(".partial")
+        partial.write_text(text, "utf-8")
+        partial.replace(real)
+    except OSError as error:
+        raise DiskProblem(
+            f"cannot write {path}: {error.strerror}", "free some space, or mend the permissions"
+        ) from error
     return path
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
 
 
 def _read(path: Path) -> dict[str, Any]:
