@@ -15,6 +15,7 @@ import click
 
 from copydraft import __version__
 from copydraft.errors import BadRequest, Cancelled, CopydraftError, DiskProblem
+from copydraft.printable import printable
 
 if TYPE_CHECKING:
     from copydraft.protocol import Generation
@@ -62,9 +63,9 @@ def _drop_output() -> None:
 
 def report(fault: CopydraftError, *, as_json: bool = False) -> None:
     """One line on stderr and one that says what to do; with `as_json`, an object on stdout too."""
-    click.echo(f"{click.style('copydraft:', fg='red')} {fault.message}", err=True)
+    click.echo(f"{click.style('copydraft:', fg='red')} {printable(fault.message)}", err=True)
     if fault.hint:
-        click.echo(f"  → {fault.hint}", err=True)
+        click.echo(f"  → {printable(fault.hint)}", err=True)
     if as_json:
         error = {"code": fault.code, "message": fault.message, "hint": fault.hint}
         with contextlib.suppress(OSError):  # that stdout is full may be the fault

@@ -18,6 +18,7 @@ from copydraft import config, launch, paths, terminal, terminal_reports, termina
 from copydraft.api import lifecycle
 from copydraft.client import Client
 from copydraft.errors import DaemonUnavailable, DiskProblem
+from copydraft.printable import printable
 
 T = TypeVar("T")
 
@@ -71,7 +72,7 @@ def status(*, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(found))
         return
-    click.echo("\n".join(terminal_status.status_lines(found)))
+    click.echo(printable("\n".join(terminal_status.status_lines(found))))
 
 
 def logs(count: int, *, follow: bool) -> None:

@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from copydraft.printable import printable
 from copydraft.protocol import (
     Delta,
     Event,
@@ -26,8 +27,6 @@ _TAIL_LINES = 6
 _REFRESH_PER_SECOND = 8
 _PIPE_WIDTH = 200
 """Tables in a pipe are cut to no terminal's width."""
-_CONTROL_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"}
-"""Control characters in a file or an answer are shown, never obeyed by the terminal."""
 
 
 def stdout() -> Console:
@@ -42,8 +41,8 @@ def stderr() -> Console:
 
 
 def say(console: Console, line: str) -> None:
-    """One line, exactly as it is."""
-    console.print(line, markup=False, soft_wrap=True)
+    """One line: brackets in it are no markup, control characters are shown."""
+    console.print(printable(line), markup=False, soft_wrap=True)
 
 
 # --- progress -------------------------------------------------------------------------------
@@ -112,13 +111,13 @@ class LiveProgress:
     def show(self, event: Event) -> None:
         match event:
             case Notice():
-                self._console.print(event.message, style="yellow", markup=False)
+                self._console.print(printable(event.message), style="yellow", markup=False)
             case Delta():
                 self._writing.add(event)
                 self._spinner.update(text=Text(self._writing.line()))
             case _:
                 if line := describe(event):
-                    self._spinner.update(text=Text(line))
+                    self._spinner.update(text=Text(printable(line)))
         if type(event) is not self._stage:
             self._stage = type(event)
             self._live.refresh()
@@ -192,10 +191,6 @@ def _diff_style(line: str) -> str:
     if line.startswith(("---", "+++")):
         return "bold"
     return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
-
-
-def printable(text: str) -> str:
-    return text.translate(_CONTROL_PICTURES)
 
 
 def summary(stats: RequestStats) -> str:

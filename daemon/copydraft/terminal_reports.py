@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from copydraft.config import Config, Source
+from copydraft.printable import printable
 from copydraft.protocol import StatsReport, Usage
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def _usage_table(usages: Sequence[Usage]) -> Table:
     made = table("", ">requests", ">read", ">kept", ">written", ">copied", ">passes", ">tokens/s")
     for usage in usages:
         made.add_row(
-            usage.name,
+            _name(usage),
             f"{usage.requests:,}",
             f"{usage.prompt_tokens:,}",
             f"{usage.reused_tokens:,}",
@@ -64,13 +66,18 @@ def _usage_table(usages: Sequence[Usage]) -> Table:
     return made
 
 
+def _name(usage: Usage) -> Text:
+    """As it is: brackets in a model's name are no markup."""
+    return Text(printable(usage.name))
+
+
 def _drafts_table(usages: Sequence[Usage]) -> Table:
     made = table("drafts of", "from", ">drafted", ">accepted", ">share")
     for usage in usages:
         for corpus, drafted in sorted(usage.drafted.items(), key=lambda item: -item[1]):
             accepted = usage.accepted.get(corpus, 0)
             share = f"{accepted / drafted:.0%}" if drafted else ""
-            made.add_row(usage.name, corpus, f"{drafted:,}", f"{accepted:,}", share)
+            made.add_row(_name(usage), corpus, f"{drafted:,}", f"{accepted:,}", share)
     return made
 
 
@@ -96,10 +103,14 @@ def _print_days(days: Sequence[Usage], console: Console) -> None:
 def print_settings(config: Config, sources: Mapping[str, Source], console: Console) -> None:
     made = table("setting", "value", "from")
     for key, source in sources.items():
-        # As the config file would have it: JSON's scalars are TOML's too.
-        value = json.dumps(getattr(config, key))
-        made.add_row(key, Text(value), source, style="dim" if source == "default" else "")
+        value = Text(_toml(getattr(config, key)))
+        made.add_row(key, value, source, style="dim" if source == "default" else "")
     console.print(made)
+
+
+def _toml(value: str | float) -> str:
+    """As the config file would have it: JSON's scalars are TOML's too, but for `inf`."""
+    return "inf" if value == math.inf else json.dumps(value)
 
 
 def print_findings(findings: Sequence[Finding], console: Console) -> None:
@@ -107,9 +118,10 @@ def print_findings(findings: Sequence[Finding], console: Console) -> None:
     for finding in findings:
         console.print(
             Text(f"{finding.state:<7}", style=_STATE_STYLE[finding.state]),
-            Text(f"  {finding.check:<{width}}  {finding.message}"),
+            Text(f"  {finding.check:<{width}}  {printable(finding.message)}"),
             sep="",
             soft_wrap=True,
         )
         if finding.remedy:
-            console.print(Text(f"{'':<{width + 11}}→ {finding.remedy}"), soft_wrap=True)
+            remedy = printable(finding.remedy)
+            console.print(Text(f"{'':<{width + 11}}→ {remedy}"), soft_wrap=True)

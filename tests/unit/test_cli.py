@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
+from unittest.mock import AsyncMock
 
 import click
 import msgspec
@@ -18,7 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from copydraft import ask, cli, control, paths, protocol, terminal_models
-from copydraft.errors import DaemonUnavailable, OutOfMemory
+from copydraft.errors import DaemonUnavailable, ModelProblem, OutOfMemory
 from copydraft.protocol import (
     Delta,
     EditRequest,
@@ -381,6 +382,15 @@ def test_a_fault_with_json_is_an_object_on_stdout(client: type[FakeClient], file
     assert result.exit_code == 6
 
 
+def test_what_a_model_file_says_cannot_steer_the_terminal(
+    client: type[FakeClient], file: Path
+) -> None:
+    client.events = [ModelProblem("unknown architecture \x1b[2J", "see \x9b2J")]
+    assert run("edit", file, "-i", "x").stderr == (
+        "copydraft: unknown architecture ␛[2J\n  → see \\x9b2J\n"
+    )
+
+
 def test_a_bug_is_one_line_without_a_traceback(client: type[FakeClient], file: Path) -> None:
     client.events = [ZeroDivisionError("division by zero")]
     result = run("edit", file, "-i", "x")
@@ -502,6 +512,25 @@ def test_status_is_a_few_plain_lines(client: type[FakeClient]) -> None:
     assert run("daemon", "status").stdout == run("status").stdout
 
 
+def test_the_status_shows_control_characters_of_a_models_name(
+    client: type[FakeClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = protocol.ModelStatus(
+        name="m\x1b[2J",
+        path="/m.gguf",
+        architecture="qwen2",
+        memory_kind="full",
+        device="CPU",
+        size_bytes=1,
+        context=1,
+        cost={},
+        pass_ms=1.0,
+    )
+    status = msgspec.structs.replace(STATUS, model=model)
+    monkeypatch.setattr(client, "status", AsyncMock(return_value=status))
+    assert "m␛[2J (qwen2, " in run("status").stdout
+
+
 def test_status_json_is_the_protocols(client: type[FakeClient]) -> None:
     assert json.loads(run("status", "--json").stdout)["pid"] == 4242
 
@@ -567,6 +596,15 @@ def test_stats_shows_what_drafting_brought(client: type[FakeClient]) -> None:
     assert "2026-11-29  " + "█" * 32 + "░" * 8 + " 100\n" in shown
 
 
+def test_stats_shows_names_with_brackets_as_they_are(
+    client: type[FakeClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = msgspec.structs.replace(USAGE, name="[bold]m[/x]")
+    report = StatsReport(days=None, total=TOTAL, by_kind=[], by_model=[usage], by_day=[DAY])
+    monkeypatch.setattr(client, "stats", AsyncMock(return_value=report))
+    assert "\n[bold]m[/x] " in run("stats").stdout
+
+
 def test_stats_clear_says_so(client: type[FakeClient]) -> None:
     assert run("stats", "clear").stdout == "the statistics are erased\n"
 
@@ -583,6 +621,12 @@ def test_config_show_tells_where_each_value_comes_from(monkeypatch: pytest.Monke
     assert ["threads", "3", "file"] in [
         line.split() for line in run("config", "show").stdout.splitlines()
     ]
+
+
+def test_config_show_says_never_as_the_file_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPYDRAFT_IDLE_EXIT_MINUTES", "inf")
+    rows = [line.split() for line in run("config", "show").stdout.splitlines()]
+    assert ["idle_exit_minutes", "inf", "environment"] in rows
 
 
 def test_an_unknown_setting_is_told_with_the_file() -> None:

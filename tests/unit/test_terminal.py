@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
 from copydraft import terminal
+from copydraft.printable import printable
 from copydraft.protocol import Delta, Loading, Notice, Prefill, Queued, Span
 
 DIFF = "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n kept\n-old\r\n+new\ttab\n"
@@ -49,6 +51,31 @@ def test_escape_sequences_of_a_file_do_not_reach_the_terminal() -> None:
     made, file = console(is_terminal=True)
     terminal.print_diff("+\x1b]0;title\x07\n", made)
     assert file.getvalue() == "\x1b[32m+␛]0;title␇\x1b[0m\n"
+
+
+@pytest.mark.parametrize(
+    ("character", "shown"), [("\x7f", "␡"), ("\x80", "\\x80"), ("\x9b", "\\x9b"), ("\x9f", "\\x9f")]
+)
+def test_the_second_set_of_control_characters_does_not_reach_the_terminal(
+    character: str, shown: str
+) -> None:
+    made, file = console(is_terminal=True)
+    terminal.print_diff(f" a{character}31m\n", made)
+    assert file.getvalue() == f" a{shown}31m\n"
+
+
+def test_letters_beyond_the_control_characters_are_as_they_were() -> None:
+    assert printable("\t~\u00a0é字\n") == "\t~\u00a0é字\n"
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_the_name_of_a_model_cannot_steer_the_terminal(is_terminal: bool) -> None:
+    made, file = console(is_terminal=is_terminal)
+    with terminal.progress(made) as progress:
+        progress.show(Loading(model="m\x1b]0;title\x07", share=0.25))
+        progress.show(Notice(message="n\x9b31m"))
+    assert "loading m␛]0;title␇: 25%" in file.getvalue()
+    assert "n\\x9b31m" in file.getvalue()
 
 
 def test_no_diff_prints_nothing_on_a_terminal() -> None:
