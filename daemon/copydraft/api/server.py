@@ -7,17 +7,15 @@ import contextlib
 import logging
 import math
 import os
-import resource
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import uvicorn
 from starlette.applications import Starlette
 
-from copydraft import __version__
+from copydraft import __version__, devices
 from copydraft.api import faults, logs
 from copydraft.api.gate import Gate
 from copydraft.api.native import NativeApi
@@ -94,7 +92,7 @@ class Daemon:
             uptime_s=time.monotonic() - self._started,
             socket=self._socket_path,
             model=serving.model,
-            resident_bytes=_resident_bytes(),
+            resident_bytes=devices.resident_bytes(os.getpid()),
             active=serving.active,
             waiting=serving.waiting,
             clients=len(self._server.server_state.connections),
@@ -154,13 +152,6 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leave signals alone: uvicorn would raise them again and kill us before we clean up."""
         yield
-
-
-def _resident_bytes() -> int:
-    with contextlib.suppress(OSError):
-        pages = Path("/proc/self/statm").read_text().split()[1]
-        return int(pages) * resource.getpagesize()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # macOS counts it in bytes
 
 
 def _finite(seconds: float) -> float | None:
