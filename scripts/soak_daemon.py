@@ -1,7 +1,7 @@
 """Many requests to one daemon, some cancelled half-way: its memory must not grow.
 
 Prints the daemon's resident memory without a model, after the first twenty requests and at the
-end. Regions, kinds and cancels are drawn from the seed.
+end, and exits with 1 if it grew in between. Regions, kinds and cancels are drawn from the seed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import random
+import sys
 import tempfile
 from contextlib import aclosing
 from pathlib import Path
@@ -23,6 +24,7 @@ from copydraft.protocol import Delta, EditRequest, ExplainRequest, Generation, R
 FILES = sorted((Path(__file__).parent.parent / "daemon").rglob("*.py"))
 SETTLED = 20
 """Requests until caches and buffers have reached their size."""
+MOST_GROWTH = 0.05
 
 
 async def one(client: Client, model: str, chance: random.Random) -> None:
@@ -51,36 +53,52 @@ async def one(client: Client, model: str, chance: random.Random) -> None:
 
 async def soak(model: str, requests: int, seed: int) -> dict[str, float]:
     chance = random.Random(seed)
-    resident: dict[int, int] = {}
     async with await Client.connect() as client:
-        empty = (await client.status()).resident_bytes
-        for number in range(1, requests + 1):
-            await one(client, model, chance)
-            if number % SETTLED == 0:
-                resident[number] = (await client.status()).resident_bytes
-                print(f"{number} requests: {resident[number] / 1e6:.1f} MB")
-        await client.unload()
-        unloaded = (await client.status()).resident_bytes
-        await client.stop()
+        try:
+            empty = await resident_mb(client)
+            settled = end = 0.0
+            for number in range(1, requests + 1):
+                await one(client, model, chance)
+                if number % SETTLED == 0 or number == requests:
+                    end = await resident_mb(client)
+                    settled = settled or end
+                    print(f"{number} requests: {end:.1f} MB")
+            await client.unload()
+            unloaded = await resident_mb(client)
+        finally:
+            await client.stop()
     return {
-        "without_model_mb": empty / 1e6,
-        "settled_mb": resident[SETTLED] / 1e6,
-        "end_mb": resident[max(resident)] / 1e6,
-        "unloaded_mb": unloaded / 1e6,
+        "without_model_mb": empty,
+        "settled_mb": settled,
+        "end_mb": end,
+        "unloaded_mb": unloaded,
     }
+
+
+async def resident_mb(client: Client) -> float:
+    return (await client.status()).resident_bytes / 1e6
+
+
+def grew(measured: dict[str, float]) -> bool:
+    return measured["end_mb"] > measured["settled_mb"] * (1 + MOST_GROWTH)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="soak", description=__doc__)
     parser.add_argument("--model", default="smollm2-135m")
-    parser.add_argument("--requests", type=int, default=200)
+    parser.add_argument("--requests", type=int, default=200, help=f"more than {SETTLED}")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    if arguments.requests <= SETTLED:
+        parser.error(f"memory settles within {SETTLED} requests: --requests has to be more")
     model = str(library.resolve(arguments.model))
     with tempfile.TemporaryDirectory() as scratch:
         # A daemon of its own: the user's holds another model.
         os.environ["XDG_RUNTIME_DIR"] = os.environ["XDG_STATE_HOME"] = scratch
-        print(json.dumps(asyncio.run(soak(model, arguments.requests, arguments.seed))))
+        measured = asyncio.run(soak(model, arguments.requests, arguments.seed))
+    print(json.dumps(measured))
+    if grew(measured):
+        sys.exit(f"memory grew by more than {MOST_GROWTH:.0%} after it had settled")
 
 
 if __name__ == "__main__":
