@@ -37,6 +37,8 @@ def bare_loop(path: Path, threads: int) -> Callable[[int, int], float]:
     params = llama_cpp.llama_context_default_params()
     params.n_ctx, params.n_batch = 8192, 512
     params.n_threads = params.n_threads_batch = threads
+    # As the daemon has it on a CPU.
+    params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
     context: Any = llama_cpp.llama_init_from_model(model, params)
     vocab: Any = llama_cpp.llama_model_get_vocab(model)
     size = llama_cpp.llama_vocab_n_tokens(vocab)
@@ -81,6 +83,16 @@ async def through_daemon(model: str, tokens: int) -> RequestStats:
     raise AssertionError("the stream ends with a result")
 
 
+def one(bare: Callable[[int, int], float], path: Path, tokens: int) -> tuple[float, float, float]:
+    """Tokens per second of the loop and of the daemon, and the share outside llama.cpp."""
+    stats = asyncio.run(through_daemon(str(path), tokens))
+    # At the same length of context, since attention costs what there is to look at.
+    rate = bare(stats.prompt_tokens, stats.output_tokens)
+    outside = 1 - sum(entry.ms for entry in stats.verify) / stats.decode_ms
+    print(f"bare {rate:.1f}, daemon {stats.tokens_per_s:.1f} tokens/s, outside {outside:.2%}")
+    return rate, stats.tokens_per_s, outside
+
+
 async def stop_daemon() -> None:
     async with await Client.connect(start=False) as client:
         await client.stop()
@@ -97,17 +109,10 @@ def main() -> None:
         # A daemon of its own: the user's may be busy.
         os.environ["XDG_RUNTIME_DIR"] = os.environ["XDG_STATE_HOME"] = scratch
         bare = bare_loop(path, devices.physical_cores())
-        rows = []
-        for _ in range(arguments.repeats):
-            stats = asyncio.run(through_daemon(str(path), arguments.tokens))
-            # At the same length of context, since attention costs what there is to look at.
-            rate = bare(stats.prompt_tokens, stats.output_tokens)
-            outside = 1 - sum(entry.ms for entry in stats.verify) / stats.decode_ms
-            rows.append((rate, stats.tokens_per_s, outside))
-            print(
-                f"bare {rate:.1f}, daemon {stats.tokens_per_s:.1f} tokens/s, outside {outside:.2%}"
-            )
-        asyncio.run(stop_daemon())
+        try:
+            rows = [one(bare, path, arguments.tokens) for _ in range(arguments.repeats)]
+        finally:
+            asyncio.run(stop_daemon())
     print(
         json.dumps(
             {
