@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from .engine import Engine
 
 _SCRIPT = Path(__file__).parents[1] / "prove_build.py"
+WRONG_NUMBERS = "llama.cpp computes wrong numbers"
+"""What that script says last when it decodes something else in two ways."""
+
 _MASKS = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 
 def prove(engine: Engine, python: Path, wheel: Path) -> None:
-    """Decode with the installed llama-cpp-python; `wheel` leaves the cache if that fails.
+    """Decode with the installed llama-cpp-python; a bad `wheel` leaves the cache.
 
     Raises:
         SetupError: it cannot be imported, gives wrong numbers or was ended by a signal.
@@ -35,10 +38,14 @@ def prove(engine: Engine, python: Path, wheel: Path) -> None:
         check=False,
     )
     if ended.returncode:
-        wheel.unlink()
-        raise SetupError(
-            f"the build of llama.cpp does not work here: {_reason(ended)}", _hint(engine, wheel)
-        )
+        reason = _reason(ended)
+        bad = ended.returncode == -signal.SIGILL or reason == WRONG_NUMBERS
+        if bad:
+            wheel.unlink()
+        hint = _rebuild_hint(wheel) if bad else _retry_hint(wheel)
+        if engine.backend != "cpu":
+            hint = f"COPYDRAFT_BACKEND=cpu runs without the card. {hint}"
+        raise SetupError(f"the build of llama.cpp does not work here: {reason}", hint)
     devices = ended.stdout.splitlines()
     print(f"llama.cpp runs, on {', '.join(devices)}", file=sys.stderr)
     if engine.backend != "cpu" and all(name.startswith("CPU") for name in devices):
@@ -63,14 +70,18 @@ def _reason(ended: subprocess.CompletedProcess[str]) -> str:
     return lines[-1] if lines else f"exit status {ended.returncode}"
 
 
-def _hint(engine: Engine, wheel: Path) -> str:
-    again = (
+def _rebuild_hint(wheel: Path) -> str:
+    return (
         f"It was removed from the cache: run this again to build it anew. If that fails too, "
         f"report it with /proc/cpuinfo and {wheel.parent}.log"
     )
-    if engine.backend == "cpu":
-        return again
-    return f"COPYDRAFT_BACKEND=cpu runs without the card. {again}"
+
+
+def _retry_hint(wheel: Path) -> str:
+    return (
+        "Mend that (a library that is missing, memory that ran out), then run this again; "
+        f"to build anew, remove {wheel.parent} before."
+    )
 
 
 def _no_card(engine: Engine) -> str:

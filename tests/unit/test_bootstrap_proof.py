@@ -50,7 +50,7 @@ def test_a_build_that_computes_nonsense_does_not_pass(monkeypatch: pytest.Monkey
         return logits if widths[0] == 1 else logits[::-1]
 
     monkeypatch.setattr(prove_build, "last_logits", wrong_when_wide)
-    with pytest.raises(SystemExit, match="wrong numbers"):
+    with pytest.raises(SystemExit, match=f"^{proof.WRONG_NUMBERS}$"):
         prove_build.main()
 
 
@@ -61,6 +61,30 @@ def test_death_by_an_illegal_instruction_is_named_and_the_wheel_removed(
         prove(monkeypatch, wheel, "import os, signal; os.kill(os.getpid(), signal.SIGILL)")
     assert not wheel.exists()
     assert str(wheel.parent) + ".log" in e.value.hint
+
+
+def test_a_build_that_computes_nonsense_is_removed(
+    monkeypatch: pytest.MonkeyPatch, wheel: Path
+) -> None:
+    with pytest.raises(SetupError, match="wrong numbers"):
+        prove(monkeypatch, wheel, f"raise SystemExit({proof.WRONG_NUMBERS!r})")
+    assert not wheel.exists()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise OSError('libamdhip64.so.6: cannot open shared object file')",
+        "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",  # as for want of memory
+    ],
+)
+def test_a_build_that_is_not_to_blame_stays_in_the_cache(
+    monkeypatch: pytest.MonkeyPatch, wheel: Path, code: str
+) -> None:
+    with pytest.raises(SetupError) as failed:
+        prove(monkeypatch, wheel, code)
+    assert wheel.exists()
+    assert str(wheel.parent) in failed.value.hint
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, wheel: Path) -> None:
