@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from .radeon import Card
 
-BACKENDS = ("cpu", "hip", "vulkan")
+AUTO = "auto"
+BACKENDS = (AUTO, "cpu", "hip", "vulkan")
 PIN = Path(__file__).parents[2] / "requirements-engine.txt"
 
 _OLDEST_HIP = (6, 1)
@@ -28,7 +29,7 @@ _INSTALL_ROCM = (
 )
 _FIND_CARD = (
     "Load the amdgpu driver (and let a container have /dev/kfd and /dev/dri), "
-    "or use COPYDRAFT_BACKEND=vulkan or cpu."
+    "or use COPYDRAFT_BACKEND=vulkan, cpu, or auto to choose by what is there."
 )
 # Only the libraries are wanted: no programs, no image input.
 _ALWAYS = {
@@ -75,13 +76,16 @@ class Engine:
         return f"{version[1]}-{self.backend}-{digest}"
 
 
-def choose(asked: str, cpu: Cpu, cards: list[Card], hip: Hip | None) -> Engine:
-    """The build for this machine; `asked` is COPYDRAFT_BACKEND, empty to choose by the hardware.
+def choose(asked: str, cpu: Cpu, cards: list[Card], hip: Hip | None, override: str = "") -> Engine:
+    """The build for this machine.
+
+    `asked` is one of BACKENDS, as COPYDRAFT_BACKEND has it; `override` is HSA_OVERRIDE_GFX_VERSION,
+    empty where it is not set.
 
     Raises:
         SetupError: there is no such backend, or its hardware or compiler is missing.
     """
-    if asked not in ("", *BACKENDS):
+    if asked not in BACKENDS:
         raise SetupError(
             f"COPYDRAFT_BACKEND={asked} is not known", f"Set it to one of {', '.join(BACKENDS)}."
         )
@@ -90,18 +94,36 @@ def choose(asked: str, cpu: Cpu, cards: list[Card], hip: Hip | None) -> Engine:
         hint = _INSTALL_ROCM if cards else _FIND_CARD
         raise SetupError(f"COPYDRAFT_BACKEND=hip cannot be built: {lack}", hint)
 
-    backend = asked or ("hip" if not lack else "cpu")
+    backend = asked
+    if asked == AUTO:
+        backend = "cpu" if lack else "hip"
     options = {**_ALWAYS, **cmake_options(cpu.features)}
     if backend == "vulkan":
         options["GGML_VULKAN"] = "ON"
     if backend != "hip":
         warning = ""
-        if cards and not asked:
+        if cards and asked == AUTO:
             warning = f"{cards[0].gfx} is not used, the CPU is: {lack}.\n  {_INSTALL_ROCM}"
         return Engine(backend, options, cpu.identity(), warning=warning)
     options["GGML_HIP"] = "ON"
-    options["GPU_TARGETS"] = ";".join(sorted({card.gfx for card in cards}))
+    options["GPU_TARGETS"] = ";".join(sorted({_target(card, override) for card in cards}))
     return Engine(backend, options, cpu.identity(), hip, tuple(cards))
+
+
+def _target(card: Card, override: str) -> str:
+    """What to compile for: ROCm takes the card for `override`, as in 10.3.0.
+
+    Cards of gfx12 cannot run code for others; `copydraft doctor` tells to unset it there.
+    """
+    if not override or card.gfx.startswith("gfx12"):
+        return card.gfx
+    found = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", override)
+    if found is None:
+        raise SetupError(
+            f"HSA_OVERRIDE_GFX_VERSION={override} is no version", "Write it as in 10.3.0."
+        )
+    major, minor, stepping = map(int, found.groups())
+    return f"gfx{major}{minor:x}{stepping:x}"
 
 
 def _what_hip_lacks(cards: list[Card], hip: Hip | None) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from . import process
 from .cpu import read_cpu
-from .engine import Engine, choose, find_hip
+from .engine import AUTO, Engine, choose, find_hip
 from .errors import SetupError
 from .proof import prove
 from .radeon import discrete_cards
@@ -44,8 +44,9 @@ def prepare(*, dev: bool = False, engine: bool = True) -> Path:
     Raises:
         SetupError: something is missing on this machine, or a tool failed.
     """
-    build = _engine_for_this_machine() if engine else None
-    wanted = _wanted(dev, build)
+    asked = _asked_backend()
+    build = _engine_for_this_machine(asked) if engine else None
+    wanted = _wanted(dev, build, asked)
     if _lacking(wanted):
         with _alone():
             _install(wanted, build)
@@ -57,22 +58,29 @@ def cache_dir() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "copydraft"
 
 
-def _engine_for_this_machine() -> Engine:
+def _engine_for_this_machine(asked: str) -> Engine:
     cards = discrete_cards()
     hip = find_hip(os.environ.get("PATH", "")) if cards else None
-    return choose(os.environ.get("COPYDRAFT_BACKEND", ""), read_cpu(), cards, hip)
+    override = os.environ.get("HSA_OVERRIDE_GFX_VERSION", "")
+    return choose(asked, read_cpu(), cards, hip, override)
+
+
+def _asked_backend() -> str:
+    """What COPYDRAFT_BACKEND says, or said when llama.cpp was last installed."""
+    return os.environ.get("COPYDRAFT_BACKEND") or _stored_stamp().get("backend", AUTO)
 
 
 # --- what is there and what is wanted ---------------------------------------------------------
 
 
-def _wanted(dev: bool, build: Engine | None) -> dict[str, str]:
+def _wanted(dev: bool, build: Engine | None, asked: str) -> dict[str, str]:
     """Each part of the environment with what it is made from."""
     wanted = {"packages": _digest([*_RUNTIME, ROOT / "pyproject.toml"])}
     if dev:
         wanted["dev"] = _digest(_DEV)
     if build:
         wanted["engine"] = build.key
+        wanted["backend"] = asked
     return wanted
 
 
@@ -92,11 +100,16 @@ def _place() -> str:
 
 def _read_stamp() -> dict[str, str]:
     """Empty where `.venv` has to be made anew: missing, moved, half changed, its Python gone."""
+    stamp = _stored_stamp()
+    return stamp if stamp.get("place") == _place() and PYTHON.exists() else {}
+
+
+def _stored_stamp() -> dict[str, str]:
     try:
         stamp: dict[str, str] = json.loads(_STAMP.read_text("utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):
         return {}
-    return stamp if stamp.get("place") == _place() and PYTHON.exists() else {}
+    return stamp
 
 
 def _write_stamp(stamp: Mapping[str, str]) -> None:
@@ -105,9 +118,9 @@ def _write_stamp(stamp: Mapping[str, str]) -> None:
 
 @contextlib.contextmanager
 def _changing(part: str, made_from: str) -> Iterator[None]:
-    """Packages are replaced within: whoever is killed there leaves no stamp behind."""
+    """Packages are replaced within: whoever is killed there leaves only the backend behind."""
     stamp = _read_stamp()
-    _STAMP.unlink()
+    _write_stamp({"backend": stamp.get("backend", AUTO)})
     try:
         yield
     except SetupError:  # pip put everything back
@@ -144,6 +157,9 @@ def _install(wanted: Mapping[str, str], build: Engine | None) -> None:
         if part == "engine":
             assert build is not None
             _install_engine(build)
+        elif part == "backend":
+            # After the engine: a backend that could not be had is not asked for again.
+            _write_stamp({**_read_stamp(), part: wanted[part]})
         else:
             with _changing(part, wanted[part]):
                 _install_pinned(part)
@@ -157,12 +173,13 @@ def _make_venv() -> None:
             f"Install that part (Debian, Ubuntu: apt install python{version}-venv), "
             "then run this again.",
         )
+    backend = _stored_stamp().get("backend", AUTO)
     process.run(
         [sys.executable, "-m", "venv", "--clear", _VENV],
         title="making .venv",
         log=cache_dir() / "venv.log",
     )
-    _write_stamp({"place": _place()})
+    _write_stamp({"place": _place(), "backend": backend})
 
 
 def _install_pinned(part: str) -> None:
@@ -194,6 +211,7 @@ def _install_engine(build: Engine) -> None:
     if build.warning:
         print(f"copydraft: {build.warning}", file=sys.stderr)
     wheel = wheel_for(build, PYTHON, cache_dir())
+    replaces = "engine" in _read_stamp()
     with _changing("engine", build.key):
         process.run(
             [*_PIP, "--no-index", "--force-reinstall", wheel],
@@ -201,3 +219,8 @@ def _install_engine(build: Engine) -> None:
             log=cache_dir() / "engine.log",
         )
         prove(build, PYTHON, wheel)
+    if replaces:
+        print(
+            "a daemon that is running keeps the old build until `copydraft daemon restart`",
+            file=sys.stderr,
+        )

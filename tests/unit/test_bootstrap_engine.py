@@ -24,14 +24,14 @@ LEAN = {
 
 
 def test_without_a_card_the_cpu_is_used() -> None:
-    engine = choose("", CPU, [], None)
+    engine = choose("auto", CPU, [], None)
     assert engine.backend == "cpu"
     assert engine.options == {**LEAN, "GGML_NATIVE": "ON"}
     assert engine.warning == ""
 
 
 def test_a_card_and_its_compiler_make_a_build_for_the_card() -> None:
-    engine = choose("", CPU, [CARD], HIP)
+    engine = choose("auto", CPU, [CARD], HIP)
     assert engine.backend == "hip"
     assert engine.options == {
         **LEAN,
@@ -42,7 +42,7 @@ def test_a_card_and_its_compiler_make_a_build_for_the_card() -> None:
 
 
 def test_two_kinds_of_cards_are_both_built_for() -> None:
-    engine = choose("", CPU, [CARD, Card("gfx1100", 1), Card("gfx1201", 2)], HIP)
+    engine = choose("auto", CPU, [CARD, Card("gfx1100", 1), Card("gfx1201", 2)], HIP)
     assert engine.options["GPU_TARGETS"] == "gfx1100;gfx1201"
 
 
@@ -56,7 +56,7 @@ def test_two_kinds_of_cards_are_both_built_for() -> None:
 def test_a_card_without_a_fit_compiler_is_not_dropped_silently(
     hip: Hip | None, reason: str
 ) -> None:
-    engine = choose("", CPU, [CARD], hip)
+    engine = choose("auto", CPU, [CARD], hip)
     assert engine.backend == "cpu"
     assert engine.warning.startswith("gfx1201 is not used, the CPU is")
     assert reason in engine.warning
@@ -75,7 +75,7 @@ def test_the_user_may_ask_for_vulkan() -> None:
 def test_an_unknown_backend_is_refused() -> None:
     with pytest.raises(SetupError, match="COPYDRAFT_BACKEND=cuda is not known") as refused:
         choose("cuda", CPU, [], None)
-    assert refused.value.hint == "Set it to one of cpu, hip, vulkan."
+    assert refused.value.hint == "Set it to one of auto, cpu, hip, vulkan."
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,27 @@ def test_hip_that_cannot_be_built_is_an_error_when_asked_for(
         choose("hip", CPU, cards, hip)
 
 
+@pytest.mark.parametrize(
+    ("gfx", "override", "target"),
+    [
+        ("gfx1031", "10.3.0", "gfx1030"),
+        ("gfx1102", "11.0.0", "gfx1100"),
+        ("gfx902", "9.0.10", "gfx90a"),
+        ("gfx1201", "11.0.0", "gfx1201"),
+    ],
+)
+def test_a_card_taken_for_another_is_built_for_as_that_one(
+    gfx: str, override: str, target: str
+) -> None:
+    engine = choose("hip", CPU, [Card(gfx, 0)], HIP, override)
+    assert engine.options["GPU_TARGETS"] == target
+
+
+def test_an_override_that_is_no_version_is_refused() -> None:
+    with pytest.raises(SetupError, match="HSA_OVERRIDE_GFX_VERSION=gfx1030 is no version"):
+        choose("hip", CPU, [Card("gfx1031", 0)], HIP, "gfx1030")
+
+
 def test_the_name_in_the_cache_tells_builds_apart() -> None:
     engines: list[Engine] = [
         choose("cpu", CPU, [], None),
@@ -97,8 +118,10 @@ def test_the_name_in_the_cache_tells_builds_apart() -> None:
         choose("hip", CPU, [CARD], HIP),
         choose("hip", CPU, [Card("gfx1100", 0)], HIP),
         choose("hip", CPU, [CARD], Hip(HIP.hipconfig, (7, 0))),
+        choose("hip", CPU, [Card("gfx1031", 0)], HIP),
+        choose("hip", CPU, [Card("gfx1031", 0)], HIP, "10.3.0"),
     ]
-    assert len({engine.key for engine in engines}) == 6
+    assert len({engine.key for engine in engines}) == 8
     assert engines[0].key.startswith("0.3.36-cpu-")
 
 

@@ -23,6 +23,7 @@ class Checkout:
         self.root = root
         self.steps: list[str] = []
         self.engine = ENGINE
+        self.asked = ""
         self.when_run: Callable[[str], None] = lambda title: None
         self._monkeypatch = monkeypatch
         self.lie_at(root)
@@ -31,7 +32,7 @@ class Checkout:
         self.write("pyproject.toml", "")
         monkeypatch.setattr("bootstrap.process.run", self._run)
         monkeypatch.setattr("signal.signal", lambda *_: None)
-        monkeypatch.setattr(environment, "_engine_for_this_machine", lambda: self.engine)
+        monkeypatch.setattr(environment, "_engine_for_this_machine", self._choose)
         monkeypatch.setattr(environment, "wheel_for", self._wheel_for)
         monkeypatch.setattr(environment, "prove", lambda *_: self.steps.append("proving"))
 
@@ -64,6 +65,10 @@ class Checkout:
             python.parent.mkdir(parents=True, exist_ok=True)
             python.unlink(missing_ok=True)
             python.symlink_to(sys.executable)
+
+    def _choose(self, asked: str) -> Engine:
+        self.asked = asked
+        return self.engine
 
     def _wheel_for(self, engine: Engine, *_: object) -> Path:
         self.steps.append(f"wheel for {engine.backend}")
@@ -124,6 +129,52 @@ def test_another_backend_replaces_only_llama_cpp(checkout: Checkout) -> None:
     assert checkout.prepare() == ["wheel for vulkan", "installing llama.cpp", "proving"]
 
 
+def test_only_another_build_tells_to_restart_the_daemon(
+    checkout: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkout.prepare()
+    assert "copydraft daemon restart" not in capsys.readouterr().err
+    checkout.engine = choose("vulkan", Cpu((), frozenset()), [], None)
+    checkout.prepare()
+    assert "copydraft daemon restart" in capsys.readouterr().err
+
+
+def test_a_backend_once_asked_for_is_kept_until_another_is(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout.prepare()
+    assert checkout.asked == "auto"
+    monkeypatch.setenv("COPYDRAFT_BACKEND", "vulkan")
+    checkout.prepare()
+    monkeypatch.delenv("COPYDRAFT_BACKEND")
+    checkout.prepare()
+    assert checkout.asked == "vulkan"
+    monkeypatch.setenv("COPYDRAFT_BACKEND", "auto")
+    checkout.prepare()
+    monkeypatch.delenv("COPYDRAFT_BACKEND")
+    checkout.prepare()
+    assert checkout.asked == "auto"
+
+
+def test_a_backend_that_could_not_be_installed_is_not_kept(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(title: str) -> None:
+        if title == "installing llama.cpp":
+            raise SetupError("no", "")
+
+    checkout.prepare()
+    checkout.engine = choose("vulkan", Cpu((), frozenset()), [], None)
+    checkout.when_run = fail
+    monkeypatch.setenv("COPYDRAFT_BACKEND", "vulkan")
+    with pytest.raises(SetupError):
+        checkout.prepare()
+    monkeypatch.delenv("COPYDRAFT_BACKEND")
+    checkout.when_run = lambda title: None
+    checkout.prepare()
+    assert checkout.asked == "auto"
+
+
 def test_an_install_that_was_cut_short_is_begun_anew(checkout: Checkout) -> None:
     def cut_short(title: str) -> None:
         if title == "installing packages":
@@ -134,6 +185,26 @@ def test_an_install_that_was_cut_short_is_begun_anew(checkout: Checkout) -> None
         checkout.prepare()
     checkout.when_run = lambda title: None
     assert checkout.prepare() == EVERYTHING
+
+
+def test_an_install_that_was_cut_short_does_not_forget_the_backend(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_short(title: str) -> None:
+        if title == "installing packages":
+            raise KeyboardInterrupt
+
+    monkeypatch.setenv("COPYDRAFT_BACKEND", "vulkan")
+    checkout.prepare()
+    monkeypatch.delenv("COPYDRAFT_BACKEND")
+    checkout.write("requirements.txt", "b==2")
+    checkout.when_run = cut_short
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            checkout.prepare()
+    checkout.when_run = lambda title: None
+    checkout.prepare()
+    assert checkout.asked == "vulkan"
 
 
 def test_a_failed_step_is_taken_again_and_the_ones_before_are_not(checkout: Checkout) -> None:
