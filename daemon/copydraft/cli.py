@@ -168,11 +168,22 @@ def edit(
     from copydraft import ask
 
     if instruction == "-":
-        instruction = sys.stdin.read()
+        instruction = _stdin()
     if not instruction.strip():
         raise BadRequest("the instruction is empty", "say what to do: -i 'Add type hints'")
     target = ask.Target.read(file, lines)
     ask.edit(target, instruction, _generation(**options), write=write, as_json=as_json)
+
+
+def _stdin() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        at, byte = error.start, error.object[error.start]
+        raise BadRequest(
+            f"the instruction is not UTF-8: byte {at} is 0x{byte:02x}",
+            "convert it to UTF-8, say by iconv -f LATIN1 -t UTF-8",
+        ) from error
 
 
 @cli.command()

@@ -179,7 +179,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def run(*arguments: str | Path, stdin: str = "") -> Result:
+def run(*arguments: str | Path, stdin: str | bytes = "") -> Result:
     return CliRunner().invoke(cli.cli, [str(argument) for argument in arguments], input=stdin)
 
 
@@ -272,6 +272,14 @@ def test_the_instruction_may_come_from_stdin(client: type[FakeClient], file: Pat
     run("edit", file, "-i", "-", stdin="upper case\n")
     assert isinstance(client.requests[0], EditRequest)
     assert client.requests[0].instruction == "upper case\n"
+
+
+def test_an_instruction_from_stdin_that_is_not_utf_8_is_refused(
+    client: type[FakeClient], file: Path
+) -> None:
+    result = run("edit", file, "-i", "-", stdin=b"caf\xe9\n")
+    assert result.stderr.startswith("copydraft: the instruction is not UTF-8: byte 3 is 0xe9\n")
+    assert (client.requests, result.exit_code) == ([], 2)
 
 
 def test_an_empty_instruction_is_refused(client: type[FakeClient], file: Path) -> None:
