@@ -44,6 +44,15 @@ def test_a_line_that_stands_for_code_is_found(line: str) -> None:
     assert placeholder(["x = 1\n", line + "\n"], ["x = 1\n"]) == line.strip()
 
 
+@pytest.mark.parametrize("new", [["...\n"], ["\n", "    ...\n", "\n"], ["…"]])
+def test_dots_in_the_place_of_several_lines_stand_for_code(new: list[str]) -> None:
+    assert placeholder(new, ["x = 1\n", "y = 2\n"]) == "..."
+
+
+def test_dots_may_take_the_place_of_one_line() -> None:
+    assert placeholder(["    ...\n"], ["    return 1\n"]) is None
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -63,6 +72,8 @@ def test_a_line_that_stands_for_code_is_found(line: str) -> None:
         "",
         "--",
         "# other",
+        "# Previous line",
+        "# rest of the line",
         "/**",
         " * Returns the same body as before.",
     ],

@@ -16,7 +16,7 @@ _COMMENT = re.compile(
     re.VERBOSE,
 )
 _CODE = (
-    r"(?:code|implementation|functions?|methods?|class|file|lines?|logic|body|contents?|imports?"
+    r"(?:code|implementation|functions?|methods?|class|file|lines|logic|body|contents?|imports?"
     r"|tests?|fields|properties|definitions?|statements|stuff|region|block|part|section)"
 )
 _LEFT_OUT = re.compile(
@@ -36,11 +36,17 @@ _LEFT_OUT_WITH_DOTS = re.compile(
     r"|as before|continues?|code)\b.*",
     re.IGNORECASE,
 )
+_DOTS = (["..."], ["…"])
 
 
 def placeholder(new: Sequence[str], old: Sequence[str]) -> str | None:
-    """The first line of `new`, not in `old`, that stands for code left out."""
+    """The first line of `new`, not in `old`, that stands for code left out.
+
+    A bare `...` is code in Python and elsewhere, but not in the place of several lines.
+    """
     known = {line.strip() for line in old}
+    if [line.strip() for line in new if line.strip()] in _DOTS and len(known - {""}) > 1:
+        return "..."
     for line in new:
         if line.strip() not in known and _is_placeholder(line):
             return line.strip()
