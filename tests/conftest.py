@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,12 +17,20 @@ from tests.fixtures import tiny_models
 
 AnsweringModel = Callable[..., Path]
 
+_USERS_VARIABLES = ("COPYDRAFT_", "HIP_", "ROCR_", "HSA_")
+
+# The hub's client reads these when it is imported, which nothing above does: later is too late.
+for _name in [name for name in os.environ if name.startswith(("HF_", "HUGGING_FACE_"))]:
+    del os.environ[_name]
+os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="copydraft-hub-")
+atexit.register(shutil.rmtree, os.environ["HF_HOME"], ignore_errors=True)
+
 
 @pytest.fixture(autouse=True)
 def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home directory, XDG directories and an environment that hold nothing of the user's."""
     home = tmp_path / "home"
-    for name in [name for name in os.environ if name.startswith("COPYDRAFT_")]:
+    for name in [name for name in os.environ if name.startswith(_USERS_VARIABLES)]:
         monkeypatch.delenv(name)
     for variable, place in {
         "HOME": ".",
