@@ -27,9 +27,7 @@ def test_memory_that_stays_about_the_same_is_well(
     assert capsys.readouterr().out == '{"settled_mb": 100.0, "end_mb": 105.0}\n'
 
 
-def test_memory_that_grows_is_a_failure(
-    monkeypatch: pytest.MonkeyPatch, dense_model: Path
-) -> None:
+def test_memory_that_grows_is_a_failure(monkeypatch: pytest.MonkeyPatch, dense_model: Path) -> None:
     with pytest.raises(SystemExit, match="memory grew by more than 5%"):
         run(monkeypatch, dense_model, end_mb=105.1, requests=21)
 
