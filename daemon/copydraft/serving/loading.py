@@ -9,6 +9,7 @@ from pathlib import Path
 
 from copydraft import devices
 from copydraft.config import Config
+from copydraft.defaults import context_for, file_context_for
 from copydraft.engine.cost import Calibration
 from copydraft.engine.engine import SNAPSHOTS, Engine
 from copydraft.engine.llama import BUILD, can_offload
@@ -21,8 +22,6 @@ from copydraft.serving.service import CostStore
 
 _log = logging.getLogger(__name__)
 
-_CPU_CONTEXT, _GPU_CONTEXT = 8192, 32768
-_CPU_FILE_CONTEXT, _GPU_FILE_CONTEXT = 1536, 12288
 _WIDEST_PASS = 64
 
 
@@ -44,7 +43,8 @@ def wanted(name: str, config: Config) -> Path:
     Raises:
         ModelProblem: the name is unknown or the model is not downloaded.
     """
-    return library.resolve(name or config.model or catalog.default_model(devices.card_memory()))
+    card = devices.usable_card_memory(gpu_layers=config.gpu_layers)
+    return library.resolve(name or config.model or catalog.default_model(card))
 
 
 def display_name(path: Path) -> str:
@@ -70,8 +70,7 @@ def load(
     """
     metadata = read_metadata(path)
     on_card = can_offload() and config.gpu_layers != 0
-    context = config.context or (_GPU_CONTEXT if on_card else _CPU_CONTEXT)
-    context = min(context, metadata.context_length)
+    context = min(context_for(config, on_card=on_card), metadata.context_length)
     _check_fit(metadata, context, config.gpu_layers if on_card else 0)
     threads = config.threads or devices.physical_cores()
     engine = Engine(
@@ -103,9 +102,7 @@ def load(
         cost={width: calibration.ratio(width) for width in calibration.ms},
         pass_ms=calibration.ms[1],
     )
-    file_context = config.file_context or (
-        _GPU_FILE_CONTEXT if engine.model.on_gpu else _CPU_FILE_CONTEXT
-    )
+    file_context = file_context_for(config, on_card=on_card)
     return Loaded(path, engine, template, calibration, file_context, status)
 
 
