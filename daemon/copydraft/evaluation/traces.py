@@ -13,6 +13,7 @@ from typing import Annotated
 
 import msgspec
 
+from copydraft.defaults import CARD_CONTEXT, CARD_FILE_CONTEXT
 from copydraft.engine.llama import Model
 from copydraft.errors import BadRequest, FileProblem
 from copydraft.models.gguf import read_metadata
@@ -21,8 +22,6 @@ from copydraft.prompts.template import ChatTemplate
 from copydraft.protocol import EditRequest, Region
 from copydraft.tokens import Document
 
-_CONTEXT = 32768
-_FILE_CONTEXT = 12288
 """What the daemon allows on a card: almost every file is shown whole."""
 
 
@@ -104,8 +103,8 @@ class Vocabulary:
             EditRequest(region=region, instruction=task.instruction, prediction=task.after),
             self._tokenizer,
             self._template,
-            context=_CONTEXT,
-            file_context=_FILE_CONTEXT,
+            context=CARD_CONTEXT,
+            file_context=CARD_FILE_CONTEXT,
         )
         # A prediction is given in the tokens that the model would print: here, the answer.
         answer, *documents = asked.documents
