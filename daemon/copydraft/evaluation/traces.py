@@ -22,8 +22,6 @@ from copydraft.prompts.template import ChatTemplate
 from copydraft.protocol import EditRequest, Region
 from copydraft.tokens import Document
 
-"""What the daemon allows on a card: almost every file is shown whole."""
-
 
 class Source(msgspec.Struct, frozen=True):
     """A `tokens.Document` in JSON."""
@@ -103,6 +101,7 @@ class Vocabulary:
             EditRequest(region=region, instruction=task.instruction, prediction=task.after),
             self._tokenizer,
             self._template,
+            # As on a card: almost every file is shown whole.
             context=CARD_CONTEXT,
             file_context=CARD_FILE_CONTEXT,
         )
