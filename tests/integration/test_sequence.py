@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from copydraft.drafting.drafter import CopyDrafter, Drafter, NoDrafter
-from copydraft.drafting.policy import Policy, Survival
+from copydraft.drafting.policy import Experience, Policy
+from copydraft.drafting.profile import Profile
 from copydraft.engine.engine import Engine
 from copydraft.errors import Cancelled
 from copydraft.protocol import Delta, Event, Prefill, Sampling
@@ -53,10 +54,12 @@ class Run:
         prompt: list[int] = PROMPT,
         tokens: int = 120,
         strict: bool = False,
+        tie: float = TIE,
+        stops: tuple[str, ...] = (),
         sampling: Sampling = GREEDY,
     ) -> None:
         self.events: list[Event] = []
-        limits = Limits(tokens, engine.widest_draft(24), TIE if strict else 0.0)
+        limits = Limits(tokens, engine.widest_draft(24), tie if strict else 0.0, stops)
         self.sequence = ActiveSequence(
             engine, prompt, drafter, engine.picker(sampling), Endless(), limits, self.events.append
         )
@@ -91,7 +94,7 @@ def changed_copy(tokens: list[int]) -> Document:
 
 
 def copying(tokens: list[int]) -> CopyDrafter:
-    return CopyDrafter([changed_copy(tokens)], Policy([1.0] * 25, Survival()))
+    return CopyDrafter([changed_copy(tokens)], Policy(Experience(Profile(), [1.0] * 25)))
 
 
 def first_difference(a: list[int], b: list[int]) -> int | None:
@@ -109,6 +112,13 @@ def test_text_with_drafts_equals_plain_text_up_to_a_near_tie(engine: Engine) -> 
 def test_strict_text_with_drafts_equals_plain_text(engine: Engine) -> None:
     plain = Run(engine, NoDrafter())
     assert Run(engine, copying(plain.tokens), strict=True).tokens == plain.tokens
+
+
+def test_a_near_tie_is_settled_by_the_very_logits_of_plain_decoding(engine: Engine) -> None:
+    Run(engine, NoDrafter())  # from here on, runs begin with the same tokens in memory
+    plain = Run(engine, NoDrafter())
+    strict = Run(engine, copying(plain.tokens), strict=True, tie=1e9)
+    assert strict.sequence.margins == plain.sequence.margins
 
 
 def test_strict_mode_decodes_near_ties_alone(engine: Engine) -> None:
@@ -177,6 +187,37 @@ def test_the_context_ends_a_sequence_without_a_fault(engine: Engine) -> None:
     assert len(prompt) + len(run.tokens) == 1024
 
 
+def test_accepted_tokens_have_the_margins_of_plain_decoding(engine: Engine) -> None:
+    plain = Run(engine, NoDrafter(), tokens=40)
+    drafted = Run(engine, Scripted([plain.tokens[:20], plain.tokens[21:]]), tokens=40)
+    assert drafted.stats.accepted["region"] > 10
+    fork = first_difference(plain.tokens, drafted.tokens) or 40
+    expected = plain.sequence.margins[:fork]
+    assert drafted.sequence.margins[:fork] == pytest.approx(expected, abs=2 * TIE)
+
+
+def test_the_reader_sees_no_rejected_token(engine: Engine) -> None:
+    plain = Run(engine, NoDrafter(), tokens=20)
+    stop, text = next(
+        (token, text)
+        for token in range(250)
+        if (text := engine.model.piece(token).decode(errors="ignore")) and text not in plain.text
+    )
+    drafts = [[*plain.tokens[:3], stop, stop], [stop], *([[stop, stop]] * 20)]
+    run = Run(engine, Scripted(drafts), tokens=20, stops=(text,))
+    assert run.sequence.stop_reason == "length"
+
+
+def test_a_shared_prefix_is_not_changed_by_the_sequence_that_goes_on_from_it(
+    engine: Engine,
+) -> None:
+    first = Run(engine, copying(list(range(100, 220))), tokens=40)
+    Run(engine, copying(list(range(120))), prompt=[*PROMPT, 1, 2, 3], tokens=40)
+    again = Run(engine, copying(list(range(100, 220))), tokens=40)
+    fork = first_difference(first.tokens, again.tokens)
+    assert fork is None or first.sequence.margins[fork] < TIE
+
+
 def test_progress_of_the_prompt_is_told_chunk_by_chunk(engine: Engine) -> None:
     events = Run(engine, NoDrafter(), tokens=1).events
     told = [event for event in events if isinstance(event, Prefill)]
@@ -204,7 +245,10 @@ def test_a_draft_behind_a_full_chunk_of_prompt_fits_into_the_pass(engine: Engine
     prompt = [(i * i) % 250 for i in range(505)]
     region = Document("region", "a.py", "region", prompt)
     run = Run(
-        engine, CopyDrafter([region], Policy([1.0] * 25, Survival())), prompt=prompt, tokens=5
+        engine,
+        CopyDrafter([region], Policy(Experience(Profile(), [1.0] * 25))),
+        prompt=prompt,
+        tokens=5,
     )
     assert len(run.tokens) == 5
 

@@ -21,7 +21,7 @@ class Verified(NamedTuple):
     """What one pass wrote: the accepted draft, then the target's own next token.
 
     `tokens` and `margins` have one entry per token written, `accepted` counts the drafted ones
-    among them. After a near tie, the target's own token is missing: it must be decoded alone.
+    among them. After a near tie, the target's own token is missing: it must be decoded anew.
     """
 
     tokens: list[int]

@@ -36,7 +36,7 @@ class Limits:
     max_tokens: int
     draft: int
     tie_threshold: float = 0.0
-    """Greedy picks that lead by less (logits) are decoded alone; 0 outside strict mode."""
+    """Greedy picks that lead by less (logits) are not believed; 0 outside strict mode."""
     stops: tuple[str, ...] = ()
     """Strings that end the text and are not in it."""
 
@@ -46,6 +46,11 @@ class ActiveSequence:
 
     Tokens that are known but not in memory are pending: the prompt at first, then the last token
     written, sometimes more after a rollback that had to go further back.
+
+    Strict mode: a pass with a draft leaves keys and values that differ from those of single tokens
+    in the last bits, and so do all logits after it. A pick that leads by less than the difference
+    may not be plain decoding's. Everything since the last token that was decoded as plain decoding
+    does is then decoded again, one token a pass, and the pick made from that.
     """
 
     def __init__(
@@ -73,11 +78,13 @@ class ActiveSequence:
         self._emit = emit
         self._draft = NO_DRAFT
         self._feed = Feed(0, 0, (), 0)
-        self._alone = False
         self._shown = 0
         # The last prompt token is always decoded: its logits are needed.
         reusable = min(self._memory.common_prefix(prompt), len(prompt) - 1)
         self.meter.reused_tokens = self._memory.rollback(reusable)
+        # Tokens in memory, from the first on, that were decoded as plain decoding does.
+        self._exact = self.meter.reused_tokens
+        self._redecoding = False
         self._report_prefill()
 
     @property
@@ -90,10 +97,10 @@ class ActiveSequence:
         start = len(self._memory)
         pending = self._known[start:]
         self._draft = NO_DRAFT
-        if len(pending) > self._engine.chunk:
+        if self._redecoding:
+            self._feed = Feed(self._memory.sequence, start, pending[:1], int(len(pending) == 1))
+        elif len(pending) > self._engine.chunk:
             self._feed = Feed(self._memory.sequence, start, pending[: self._engine.chunk], 0)
-        elif self._alone and len(pending) > 1:
-            self._feed = Feed(self._memory.sequence, start, pending[:-1], 0)
         else:
             self._propose(start, len(pending))
             tokens = [*pending, *self._draft.tokens]
@@ -103,8 +110,10 @@ class ActiveSequence:
 
     def take(self, first_row: int, seconds: float) -> None:
         """Use the pass: its rows of logits start at `first_row`, and it took so long."""
+        if len(self._memory) == self._exact and not self._draft.tokens:
+            self._exact += len(self._feed.tokens)
         self._memory.decoded(self._feed.tokens)
-        if self._feed.rows == 0:
+        if self._feed.rows == 0 and not self._redecoding:
             self._memory.checkpoint()
         if not self.meter.output_tokens:
             self._report_prefill()
@@ -112,25 +121,27 @@ class ActiveSequence:
             self.meter.passed(len(self._feed.tokens), seconds)
         if self._feed.rows == 0:
             return
-        alone = len(self._feed.tokens) == 1
+        exact = self._exact == len(self._memory)
         verified = verify(
             self._draft.tokens,
             lambda row: self._engine.logits(first_row + row),
             self._picker,
             self._engine.model.end_tokens,
-            tie_threshold=0.0 if alone else self._limits.tie_threshold,
+            tie_threshold=0.0 if exact else self._limits.tie_threshold,
         )
         if len(self._feed.tokens) == self._feed.rows:
             # Not the pass that also read the prompt's end.
             self.meter.passed(len(self._feed.tokens), seconds)
         self.meter.verified(self._draft.corpus, len(self._draft.tokens), verified.accepted)
-        self._alone = verified.near_tie
-        self.meter.redecoded += verified.near_tie
         self._write(verified)
         self._drafter.written(verified.tokens, verified.accepted)
         # What is in memory must be known, and its last token's logits are still to come.
-        keep = len(self._known) - 1
-        self._memory.rollback(min(len(self._memory), keep))
+        keep = min(len(self._memory), len(self._known) - 1)
+        self._redecoding = verified.near_tie and not self.stop_reason
+        if self._redecoding:
+            self.meter.redecoded += len(self._known) - self._exact
+            keep = self._exact
+        self._memory.rollback(keep)
 
     def close(self) -> None:
         """Let out the text that was held back, after the last pass or in place of it."""
@@ -139,8 +150,12 @@ class ActiveSequence:
 
     def _propose(self, start: int, pending: int) -> None:
         """Draft what may follow `pending` tokens that are decoded from position `start` on."""
-        if self._alone:
-            return
+        if self._limits.tie_threshold:
+            if pending > 1:
+                return  # plain decoding reads the prompt's end alone
+            if start == self._exact:
+                # All that follows may be taken back, which recurrent models cannot by themselves.
+                self._memory.guard()
         room = min(
             self._limits.draft,
             self._limits.max_tokens - self.meter.output_tokens - 1,
@@ -149,9 +164,6 @@ class ActiveSequence:
         )
         if pending > 1:
             room = min(room, _DRAFT_BEHIND_PROMPT)
-        if self._limits.tie_threshold:
-            # A near tie takes back the whole pass, which recurrent models cannot do by themselves.
-            self._memory.guard()
         started = time.perf_counter()
         self._draft = self._drafter.propose(max(0, room))
         self.meter.proposed(time.perf_counter() - started)
