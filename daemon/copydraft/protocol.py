@@ -21,6 +21,9 @@ VERSION_HEADER = "Copydraft-Protocol"
 
 Kind = Literal["edit", "explain", "complete", "chat"]
 
+EditFormat = Literal["fence", "search-replace", "unified-diff", "tool-call", "plain"]
+"""How the model writes an edit: `copydraft.emission` has one module for each."""
+
 
 # Said again for type checkers: to them, a subclass does not inherit these two from its base.
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -58,6 +61,9 @@ class Generation(_Message):
     drawn, the distance of the draw from the next token's share of the probability."""
     agent: str = ""
     """Name of the calling agent, kept in the statistics."""
+    workspace: str = ""
+    """Root of the caller's workspace: its earlier answers are drafted from, in it alone. Empty:
+    none."""
 
 
 class Region(_Message):
@@ -79,6 +85,8 @@ class EditRequest(_Message):
     instruction: str
     prediction: str = ""
     """The region as the caller expects it to become: one more source of drafts."""
+    format: EditFormat | Literal[""] = ""
+    """Empty: the one in the daemon's settings."""
     generation: Generation = Generation()
 
 
@@ -183,7 +191,7 @@ class RequestStats(_Message):
     read_write_ratio: float
     """Tokens read for every token written."""
     redecoded: int
-    """Near ties decoded alone, in strict mode."""
+    """Tokens decoded again one by one, in strict mode."""
     smallest_margin: float | None
     """Smallest margin (see `Generation.margins`) of all tokens; None where none was written."""
 

@@ -90,7 +90,7 @@ def test_a_document_with_fences_is_asked_for_in_a_longer_one() -> None:
 
 
 def test_the_answer_may_be_twice_the_region_and_some_more() -> None:
-    assert prepared().max_tokens == 2 * 11 + 512
+    assert prepared().max_tokens == 11 + 13 + 512
 
 
 def test_the_caller_may_set_the_most_tokens() -> None:

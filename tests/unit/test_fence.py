@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydraft.emission.fence import FenceFormat, fence_around, language
+from copydraft.emission.format import Printed
 from copydraft.errors import AnswerRefused
 
 PYTHON = FenceFormat("```", "python")
@@ -24,7 +25,7 @@ texts = st.one_of(
 
 
 def body(answer: str, form: FenceFormat = PYTHON) -> str:
-    return form.parse(answer, ended=True).text
+    return form.body(answer, ended=True).text
 
 
 @pytest.mark.parametrize(
@@ -50,28 +51,37 @@ def test_the_fence_is_longer_than_any_run_of_backticks(path: str, text: str, fen
 
 
 def test_a_text_is_printed_between_fences() -> None:
-    assert PYTHON.emit("x = 1\n") == "```python\nx = 1\n```"
+    assert PYTHON.emit("", "x = 1\n") == "```python\nx = 1\n```"
+
+
+def test_every_answer_begins_with_the_fence_and_what_no_token_joins_to_the_text() -> None:
+    assert PYTHON.opening == "```python"
+    assert FenceFormat("```", "").opening == "```\n"
+
+
+def test_a_document_is_printed_from_the_opening_line_to_the_closing_one() -> None:
+    assert PYTHON.printed("f.py", "x = 1") == [Printed("text", "```python", "\nx = 1\n```")]
 
 
 def test_a_last_line_without_newline_gets_one() -> None:
-    assert PYTHON.emit("x = 1") == "```python\nx = 1\n```"
+    assert PYTHON.emit("", "x = 1") == "```python\nx = 1\n```"
 
 
 def test_an_empty_text_is_an_empty_block() -> None:
-    assert PYTHON.emit("") == "```python\n```"
+    assert PYTHON.emit("", "") == "```python\n```"
 
 
 @given(texts, st.sampled_from(["a.py", "a.md", "a"]))
 def test_what_is_printed_is_read_back(text: str, path: str) -> None:
     form = FenceFormat.for_document(path, text)
     whole = text if not text or text.endswith("\n") else text + "\n"
-    assert form.parse(form.emit(text), ended=False).text == whole
+    assert form.body(form.emit("", text), ended=False).text == whole
 
 
 @given(texts, st.data())
 def test_a_reader_fed_in_pieces_stops_exactly_at_the_end(text: str, data: st.DataObject) -> None:
     form = FenceFormat.for_document("a.md", text)
-    answer = form.emit(text) + "\n"
+    answer = form.emit("", text) + "\n"
     cuts = sorted(data.draw(st.lists(st.integers(0, len(answer) - 1))))
     reader = form.reader()
     pieces = [answer[a:b] for a, b in zip([0, *cuts], [*cuts, len(answer) - 1], strict=True)]
@@ -81,7 +91,7 @@ def test_a_reader_fed_in_pieces_stops_exactly_at_the_end(text: str, data: st.Dat
 
 def test_offsets_tell_where_the_text_stands_in_the_answer() -> None:
     answer = "Here you are:\n\n```python\nx = 1\n```\nDone."
-    parsed = PYTHON.parse(answer, ended=True)
+    parsed = PYTHON.body(answer, ended=True)
     assert parsed == ("x = 1\n", 25, 31)
     assert answer[25:31] == "x = 1\n"
 
@@ -120,11 +130,11 @@ def test_a_block_that_the_model_left_open_at_its_own_end_is_taken() -> None:
 
 def test_a_block_cut_off_by_the_limit_is_refused() -> None:
     with pytest.raises(AnswerRefused, match="cut off"):
-        PYTHON.parse("```python\nx = 1\ny = 2", ended=False)
+        PYTHON.body("```python\nx = 1\ny = 2", ended=False)
 
 
 def test_a_closing_fence_as_the_very_last_token_is_enough() -> None:
-    assert PYTHON.parse("```python\nx = 1\n```", ended=False).text == "x = 1\n"
+    assert PYTHON.body("```python\nx = 1\n```", ended=False).text == "x = 1\n"
 
 
 def test_a_closing_fence_behind_code_closes() -> None:
@@ -167,7 +177,7 @@ def test_with_too_short_a_fence_decoding_goes_on_to_the_models_own_end() -> None
 
 def test_with_too_short_a_fence_a_cut_answer_is_refused() -> None:
     with pytest.raises(AnswerRefused, match="cut off"):
-        MARKDOWN.parse("```markdown\nRun:\n```\nmake", ended=False)
+        MARKDOWN.body("```markdown\nRun:\n```\nmake", ended=False)
 
 
 def test_an_indented_fence_inside_a_longer_one_does_not_close() -> None:

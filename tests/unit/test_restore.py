@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydraft.prompts.restore import Part, map_spans, restore
+from copydraft.emission.format import Part
+from copydraft.prompts.restore import map_spans, restore
 from copydraft.protocol import Span
 from copydraft.textedits import split_lines
 
@@ -23,7 +24,7 @@ instructions = st.sampled_from(["rename a", "indent it", "remove blank lines"])
 
 
 def restored(body: str, region: str, *, end: str = "\n", instruction: str = "rename a") -> str:
-    return "".join(part.text for part in restore(body, 0, split_lines(region), end, instruction))
+    return "".join(part.text for part in restore(body, split_lines(region), end, instruction))
 
 
 def test_new_lines_get_the_documents_line_end() -> None:
@@ -119,13 +120,10 @@ def test_a_region_written_again_as_it_was_is_the_same_to_the_byte(
 
 @given(regions, regions, st.data())
 def test_the_spans_cover_the_text_in_order(body: str, region: str, data: st.DataObject) -> None:
-    lead = "```py\n"
-    answer = f"{lead}{body}```"
-    cuts = sorted(data.draw(st.sets(st.integers(1, len(answer) - 1))))
-    spans = [
-        Span(start=a, end=b, corpus=f"source {a}") for a, b in pairwise([0, *cuts, len(answer)])
-    ]
-    parts = restore(body, len(lead), split_lines(region), "\r\n", "rename a")
+    cuts = data.draw(st.sets(st.integers(1, max(1, len(body) - 1))))
+    borders = sorted({0, len(body), *(cut for cut in cuts if cut < len(body))})
+    spans = [Span(start=a, end=b, corpus=f"source {a}") for a, b in pairwise(borders)]
+    parts = restore(body, split_lines(region), "\r\n", "rename a")
     text = "".join(part.text for part in parts)
     mapped = map_spans(parts, spans, "f.py")
     assert "".join(text[span.start : span.end] for span in mapped) == text
@@ -134,21 +132,37 @@ def test_the_spans_cover_the_text_in_order(body: str, region: str, data: st.Data
 
 
 def test_spans_move_with_their_text() -> None:
-    # The answer is "X\n  ab\n", its body from 2 on; "ab" is half copied.
-    parts = restore("  ab\n", 2, ["    ab\r\n"], "\r\n", "rename b")
+    # "ab" is half copied.
+    parts = restore("  ab\n", ["    ab\r\n"], "\r\n", "rename b")
     spans = [
-        Span(start=0, end=5, corpus="session", path="p"),
-        Span(start=5, end=7, corpus=""),
+        Span(start=0, end=3, corpus="session", path="p"),
+        Span(start=3, end=5, corpus=""),
     ]
-    assert parts == [Part("    ", 2, 4), Part("ab", 4, 6), Part("\r\n", 6, 7)]
+    assert parts == [Part("    ", 0, 2), Part("ab", 2, 4), Part("\r\n", 4, 5)]
     assert map_spans(parts, spans, "f.py") == [
         Span(start=0, end=5, corpus="session", path="p"),
         Span(start=5, end=8, corpus=""),
     ]
 
 
+def test_parts_in_another_order_than_in_the_answer_keep_their_sources() -> None:
+    parts = [Part("b", 4, 5), Part("kept", 0, 0), Part("a\n", 1, 4)]
+    spans = [Span(start=0, end=4, corpus="session"), Span(start=4, end=5, corpus="prediction")]
+    assert map_spans(parts, spans, "f.py") == [
+        Span(start=0, end=1, corpus="prediction"),
+        Span(start=1, end=5, corpus="region", path="f.py"),
+        Span(start=5, end=7, corpus="session"),
+    ]
+
+
+def test_an_answer_that_only_names_changes_keeps_its_blank_lines_and_indentation() -> None:
+    region = ["\n", "    a\n", "    b\n"]
+    parts = restore("a\nb\n", region, "\n", "rename a", rewritten=False)
+    assert "".join(part.text for part in parts) == "a\nb\n"
+
+
 def test_what_was_put_back_comes_from_the_region() -> None:
-    parts = restore("a\n", 0, ["\n", "a\n"], "\n", "rename b")
+    parts = restore("a\n", ["\n", "a\n"], "\n", "rename b")
     assert map_spans(parts, [Span(start=0, end=2)], "f.py") == [
         Span(start=0, end=1, corpus="region", path="f.py"),
         Span(start=1, end=3),

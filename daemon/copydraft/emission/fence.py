@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import TYPE_CHECKING, NamedTuple
 
-from copydraft.emission.format import Parsed
+from copydraft.emission.format import Part, Printed, cut_off
 from copydraft.errors import AnswerRefused
+
+if TYPE_CHECKING:
+    from copydraft.protocol import EditFormat
 
 _LANGUAGES = {
     ".bash": "bash",
@@ -75,10 +79,22 @@ def fence_around(path: str, *texts: str) -> str:
     return "`" * max(4 if language(path) == "markdown" else 3, longest + 1)
 
 
+def whole_lines(text: str) -> str:
+    """The text, its last line ended as all others are."""
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
 def fenced(text: str, fence: str, info: str) -> str:
     """A block around whole lines; a last line without its end gets one."""
-    body = text if not text or text.endswith("\n") else text + "\n"
-    return f"{fence}{info}\n{body}{fence}"
+    return f"{fence}{info}\n{whole_lines(text)}{fence}"
+
+
+class Body(NamedTuple):
+    """What stands between the fences: `answer[start:end]`, whole lines."""
+
+    text: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -87,7 +103,8 @@ class FenceFormat:
 
     fence: str
     info: str
-    name: str = "fence"
+    name: EditFormat = "fence"
+    rewrites: bool = True
 
     @classmethod
     def for_document(cls, path: str, *texts: str) -> FenceFormat:
@@ -96,23 +113,33 @@ class FenceFormat:
 
     @property
     def opening(self) -> str:
-        """What every answer begins with; its newline is left to the model.
+        """What every answer begins with; a newline behind letters is left to the model.
 
         A blank first line of the region would otherwise be other tokens than in the region.
+        Behind signs, vocabularies have tokens that end in a newline.
         """
-        return self.fence + self.info
+        return self.fence + (self.info or "\n")
 
-    def emit(self, text: str) -> str:
-        return fenced(text, self.fence, self.info)
+    def emit(self, old: str, new: str) -> str:  # noqa: ARG002  # the protocol's
+        return fenced(new, self.fence, self.info)
+
+    def printed(self, path: str, text: str) -> list[Printed]:  # noqa: ARG002  # the protocol's
+        return [Printed("text", self.fence + self.info, f"\n{whole_lines(text)}{self.fence}")]
 
     def reader(self) -> FenceReader:
         return FenceReader(len(self.fence))
 
-    def parse(self, answer: str, *, ended: bool) -> Parsed:
+    def parse(self, answer: str, region: str, *, ended: bool) -> list[Part]:  # noqa: ARG002
+        return [Part(*self.body(answer, ended=ended))]
+
+    def body(self, answer: str, *, ended: bool) -> Body:
         """The first block of the answer, prose and thinking around it dropped.
 
         The first, since decoding stops when it is closed: what a model adds below is an example
         of use or its comment, and streaming would never show it.
+
+        Raises:
+            AnswerRefused: there is no block, or its end is missing.
         """
         reader = self.reader()
         reader.feed(answer)
@@ -128,11 +155,8 @@ class FenceFormat:
         if end is None and ended:
             end = _other_fence(answer, start, reader.fence)
         if end is None or not (ended or reader.finished):
-            raise AnswerRefused(
-                "the answer was cut off before its end",
-                "select fewer lines, or allow more tokens",
-            )
-        return Parsed(answer[start:end], start, end)
+            raise cut_off()
+        return Body(answer[start:end], start, end)
 
 
 class FenceReader:

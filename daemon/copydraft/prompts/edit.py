@@ -2,7 +2,8 @@
 
 The prompt runs from what stays to what changes: the file, the region, the instruction. A second
 edit of the same file finds most of it in the prefix cache. It ends inside the answer, with the
-opening fence written: small models then neither chat nor forget it, and use the right length.
+first characters of its format written: small models then neither chat nor forget it, and use a
+fence of the right length.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from copydraft.emission.fence import FenceFormat
+from copydraft.emission.fence import fence_around
+from copydraft.emission.format import Part, cut
 from copydraft.errors import AnswerRefused, BadRequest
 from copydraft.prompts.checks import Endless, placeholder
 from copydraft.prompts.context import Window, fit, plain, region_text, show
+from copydraft.prompts.formats import ask_for
 from copydraft.prompts.overlap import overlap
 from copydraft.prompts.restore import map_spans, restore
 from copydraft.prompts.template import ChatTemplate, Message, Piece, encode_answer
-from copydraft.protocol import EditRequest, EditResult, RequestStats, Span
+from copydraft.protocol import EditFormat, EditRequest, EditResult, RequestStats, Span
 from copydraft.textedits import split_lines, unified_diff
 from copydraft.tokens import Document, Tokenizer
 from copydraft.workspace.documents import dominant_line_end
@@ -28,10 +31,6 @@ if TYPE_CHECKING:
 
     from copydraft.emission.format import EmissionFormat, FormatReader
 
-_SYSTEM = (
-    "You edit code. Rewrite the region as instructed and output only the rewritten region in one "
-    "fenced code block."
-)
 _DELETES_ALL = re.compile(
     r"""(?:please\s+)?(?:delete|remove|drop|erase|cut|get\s+rid\s+of)
     (?:\s+(?:this|these|it|everything|all(?:\s+of\s+(?:it|this|these))?
@@ -46,9 +45,10 @@ _DELETES_ALL = re.compile(
 class EditReader:
     """Follows an answer as it is written."""
 
-    def __init__(self, form: FormatReader, region: str) -> None:
+    def __init__(self, form: FormatReader, unchanged: str) -> None:
+        """`unchanged`: the answer that would leave the region as it is."""
         self._form = form
-        self._endless = Endless(region)
+        self._endless = Endless(unchanged)
 
     @property
     def endless(self) -> bool:
@@ -70,6 +70,8 @@ class Prepared:
     max_tokens: int
     reader: EditReader
     format: EmissionFormat
+    text: str
+    """The region as the model sees it."""
 
 
 def prepare(
@@ -79,10 +81,12 @@ def prepare(
     *,
     context: int,
     file_context: int,
+    edit_format: EditFormat = "fence",
 ) -> Prepared:
     """What to ask the model, within `context` tokens for prompt and answer together.
 
-    At most about `file_context` tokens of the file are shown around the region.
+    At most about `file_context` tokens of the file are shown around the region. `edit_format` is
+    for requests that do not name one.
 
     Raises:
         BadRequest: the lines are not in the document, the instruction is empty, or the region
@@ -94,37 +98,46 @@ def prepare(
     instruction = request.instruction.strip()
     if not instruction:
         raise BadRequest("the instruction is empty", "say what to change")
-    form = FenceFormat.for_document(region.path, region.text, prediction)
+    form, system, tools = ask_for(
+        request.format or edit_format,
+        region.path,
+        (plain(region.text), prediction),
+        template,
+        tokenizer.special_texts,
+    )
+    fence = fence_around(region.path, region.text, prediction)
+    title = "Region to rewrite" if form.rewrites else "Region to change"
 
     def build(shown: Window) -> list[Piece]:
-        user = f"{show(region, shown, 'Region to rewrite', form.fence)}Instruction: {instruction}"
-        messages = [Message("system", _SYSTEM), Message("user", user)]
-        *pieces, turn = template.pieces(messages, tokenizer.special_texts)
+        user = f"{show(region, shown, title, fence)}Instruction: {instruction}"
+        messages = [Message("system", system), Message("user", user)]
+        *pieces, turn = template.pieces(messages, tokenizer.special_texts, tools)
         return [*pieces, Piece(turn.text + form.opening, markup=True)]
 
+    unchanged = form.emit(text, text)
     size = len(tokenizer.encode(text))
-    wanted = request.generation.max_tokens or 2 * size + 512
+    printed = len(tokenizer.encode(unchanged.removeprefix(form.opening)))
+    wanted = request.generation.max_tokens or size + printed + 512
     prompt = fit(build, region, tokenizer, most=context - wanted, file_context=file_context)
     room = context - len(prompt.tokens)
-    if room < _least_room(size):
+    if room < _least_room(size, printed):
         overhead = len(prompt.tokens) - size
         raise BadRequest(
             f"the selected lines are {size} tokens; a context of {context} tokens has room for "
-            f"{max(0, _fitting(context - overhead))}",
+            f"{max(0, _fitting(context - overhead, printed / size))}",
             "select fewer lines, or raise the setting `context` and run `copydraft daemon restart`",
         )
-    reader = EditReader(form.reader(), text)
+    reader = EditReader(form.reader(), unchanged)
     reader.feed(form.opening)
 
-    def document(corpus: str, body: str) -> Document:
-        printed = form.emit(body).removeprefix(form.opening)
-        tokens = encode_answer(prompt.pieces, printed, tokenizer)
+    def document(corpus: str, answer: str) -> Document:
+        tokens = encode_answer(prompt.pieces, answer.removeprefix(form.opening), tokenizer)
         return Document(corpus, region.path, "text", tokens)
 
-    documents = [document("region", text)]
+    documents = [document("region", unchanged)]
     if prediction:
-        documents.insert(0, document("prediction", prediction))
-    return Prepared(request, prompt.tokens, documents, min(wanted, room), reader, form)
+        documents.insert(0, document("prediction", form.emit(text, prediction)))
+    return Prepared(request, prompt.tokens, documents, min(wanted, room), reader, form, text)
 
 
 def finish(
@@ -149,25 +162,32 @@ def finish(
         )
     opening = prepared.format.opening
     ended = stop_reason not in ("length", "context")
-    body, start, _ = prepared.format.parse(opening + answer, ended=ended)
+    rewritten = prepared.format.rewrites
+    found = prepared.format.parse(opening + answer, prepared.text, ended=ended)
     lines = split_lines(region.text)
     old = lines[region.start : region.end]
-    written = split_lines(body)
-    head, tail = overlap(
-        *(_contents(part) for part in (written, old, lines[: region.start], lines[region.end :]))
-    )
-    start += sum(map(len, written[:head]))
+    written = split_lines("".join(part.text for part in found))
+    head, tail = 0, 0
+    if rewritten:
+        around = (lines[: region.start], lines[region.end :])
+        head, tail = overlap(*map(_contents, (written, old, *around)))
     kept = written[head : len(written) - tail]
     _check(written, kept, old, instruction)
-    body = "".join(kept)
+    body, start = "".join(kept), sum(map(len, written[:head]))
     default_end = dominant_line_end(old) or dominant_line_end(lines) or "\n"
-    parts = restore(body, start - len(opening), old, default_end, instruction)
+    parts = restore(body, old, default_end, instruction, rewritten=rewritten)
     text = "".join(part.text for part in parts)
+    # From the answer, which goes on where its opening ends, over its text to the region's.
+    of_answer = [
+        Part(part.text, part.start - len(opening), part.end - len(opening))
+        for part in cut(found, start, start + len(body))
+    ]
+    of_body = map_spans(of_answer, spans, region.path)
     new = "".join([*lines[: region.start], text, *lines[region.end :]])
     return EditResult(
         text=text,
         diff=unified_diff(region.text, new, region.path),
-        spans=map_spans(parts, spans, region.path),
+        spans=map_spans(parts, of_body, region.path),
         stats=stats,
         answer=opening + answer,
         margins=list(margins),
@@ -206,11 +226,11 @@ def _contents(lines: Sequence[str]) -> list[str]:
     return [line.rstrip("\r\n") for line in lines]
 
 
-def _least_room(size: int) -> int:
-    """Tokens of context that an answer needs to have a chance."""
-    return size + size // 4 + 64
+def _least_room(size: int, printed: int) -> int:
+    """Tokens of context that the answer to a region of `size` needs to have a chance."""
+    return printed + size // 4 + 64
 
 
-def _fitting(room: int) -> int:
-    """Tokens of a region that fit twice, shown and rewritten, into `room`."""
-    return (room - 64) * 4 // 9
+def _fitting(room: int, printed: float) -> int:
+    """Tokens of a region that fit into `room`, shown and answered by `printed` tokens for each."""
+    return int((room - 64) / (1.25 + printed))

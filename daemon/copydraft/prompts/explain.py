@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from copydraft.emission.fence import fence_around
+from copydraft.emission.format import Part
 from copydraft.errors import AnswerRefused, BadRequest
 from copydraft.prompts.checks import Endless
 from copydraft.prompts.context import Window, fit, region_text, show
-from copydraft.prompts.restore import Part, map_spans
+from copydraft.prompts.restore import map_spans
 from copydraft.prompts.template import ChatTemplate, Message, Piece
 from copydraft.protocol import ExplainRequest, ExplainResult, RequestStats, Span
 from copydraft.tokens import Document, Tokenizer

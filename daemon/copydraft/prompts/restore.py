@@ -7,9 +7,11 @@ border. Whatever the model cannot have meant to change is put back byte for byte
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
+from copydraft.emission.format import Part
 from copydraft.protocol import Span
 from copydraft.textedits import align, line_end, split_lines
 
@@ -20,14 +22,6 @@ _ABOUT_INDENTATION = re.compile(r"\b(?:un|re|in|de|out)+dent|\btabs?\b|\bspaces\
 _ABOUT_BLANKS = re.compile(r"\b(?:blank|empty)\b", re.IGNORECASE)
 
 
-class Part(NamedTuple):
-    """`text` stands for `answer[start:end]`; where that is empty, it comes from the region."""
-
-    text: str
-    start: int
-    end: int
-
-
 class _Line(NamedTuple):
     indent: str
     rest: str
@@ -35,21 +29,28 @@ class _Line(NamedTuple):
 
 
 def restore(
-    body: str, offset: int, region: Sequence[str], default_end: str, instruction: str
+    body: str,
+    region: Sequence[str],
+    default_end: str,
+    instruction: str,
+    *,
+    rewritten: bool = True,
 ) -> list[Part]:
-    """The parts that make up the region's new text, in order.
+    """The parts of `body` that make up the region's new text, in order.
 
-    `body` is what the model wrote for the region, from `offset` on in its answer; `region` has
-    the region's lines with their ends, and new lines get `default_end`. An instruction about
-    indentation or blank lines leaves these to the model.
+    `body` is the region's new text as the model wrote it; `region` has the region's lines with
+    their ends, and new lines get `default_end`. An instruction about indentation or blank lines
+    leaves these to the model, and so does an answer that did not have to write the whole region:
+    not `rewritten`.
     """
+    offset = 0
     old = [_parse(line) for line in region]
     new = [_parse(line) for line in split_lines(body)]
-    keep_blanks = not _ABOUT_BLANKS.search(instruction)
+    keep_blanks = rewritten and not _ABOUT_BLANKS.search(instruction)
     lost_head = _lost_blanks(old, new) if keep_blanks else 0
     lost_tail = _lost_blanks(old[::-1], new[::-1]) if keep_blanks else 0
     indents = [line.indent for line in new]
-    if not _ABOUT_INDENTATION.search(instruction):
+    if rewritten and not _ABOUT_INDENTATION.search(instruction):
         reindent = _reindentation(old, new)
         indents = [reindent(line.indent) if line.rest else line.indent for line in new]
     ends = _line_ends(old, new, indents, default_end)
@@ -80,13 +81,12 @@ def _sources(
     parts: Sequence[Part], spans: Sequence[Span], path: str
 ) -> Iterator[tuple[int, str, str]]:
     """Length, corpus and path of every stretch of text that has one source."""
-    index = 0
+    ends = [span.end for span in spans]
     for part in parts:
         if part.start == part.end:
             yield len(part.text), "region", path
             continue
-        while spans[index].end <= part.start:
-            index += 1
+        index = bisect_right(ends, part.start)
         if len(part.text) != part.end - part.start:
             yield len(part.text), spans[index].corpus, spans[index].path
             continue

@@ -21,7 +21,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from copydraft.errors import ModelProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from jinja2.parser import Parser
 
@@ -74,11 +74,17 @@ class ChatTemplate:
         self._variables = {"bos_token": bos, "eos_token": eos}
         self._first = bos if add_bos else ""
 
-    def pieces(self, messages: Sequence[Message], special_texts: frozenset[str]) -> list[Piece]:
+    def pieces(
+        self,
+        messages: Sequence[Message],
+        special_texts: frozenset[str],
+        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> list[Piece]:
         """The prompt that asks for the next assistant turn, thinking switched off; ends in markup.
 
-        A system message that the template refuses or drops goes in front of the first user
-        message. `special_texts` is the tokenizer's.
+        `tools` are JSON schemas, as a template that knows tools shows them to the model. A system
+        message that the template refuses or drops goes in front of the first user message.
+        `special_texts` is the tokenizer's.
 
         Raises:
             ModelProblem: the template fails, or drops another message.
@@ -87,32 +93,66 @@ class ChatTemplate:
             _CHATML if "<|im_start|>" in special_texts else _PLAIN
         )
         if messages[0].role != "system":
-            pieces = self._render(template, messages)
+            pieces = self._render(template, messages, tools)
         else:
             try:
-                pieces = self._render(template, messages)
+                pieces = self._render(template, messages, tools)
             except ModelProblem:
-                pieces = self._render(template, _without_system(messages))
+                pieces = self._render(template, _without_system(messages), tools)
         if self._first and not pieces[0].text.startswith(self._first):
             pieces.insert(0, Piece(self._first, markup=True))
         pieces[-1] = Piece(_without_thinking(pieces[-1].text), markup=True)
         return pieces
 
-    def _render(self, template: Template, messages: Sequence[Message]) -> list[Piece]:
+    def sample(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        *,
+        add_generation_prompt: bool,
+    ) -> str:
+        """Messages of any shape, as the model's own template prints them; "" if it has none.
+
+        Raises:
+            ModelProblem: the template fails.
+        """
+        if self._template is None:
+            return ""
+        return self._text(
+            self._template, messages, tools, add_generation_prompt=add_generation_prompt
+        )
+
+    def _render(
+        self,
+        template: Template,
+        messages: Sequence[Message],
+        tools: Sequence[Mapping[str, Any]],
+    ) -> list[Piece]:
         marks = _Marks()
+        marked = [
+            {"role": message.role, "content": marks.wrap(index, message.content)}
+            for index, message in enumerate(messages)
+        ]
+        return marks.cut(self._text(template, marked, tools, add_generation_prompt=True))
+
+    def _text(
+        self,
+        template: Template,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        *,
+        add_generation_prompt: bool,
+    ) -> str:
         self._sandbox.steps = 0
-        room = _MOST_MARKUP + sum(len(message.content) for message in messages)
+        room = _MOST_MARKUP + sum(len(message["content"]) for message in messages)
         rendered = ""
         try:
             for part in template.generate(
-                messages=[
-                    {"role": message.role, "content": marks.wrap(index, message.content)}
-                    for index, message in enumerate(messages)
-                ],
-                add_generation_prompt=True,
+                messages=messages,
+                add_generation_prompt=add_generation_prompt,
                 enable_thinking=False,
                 thinking=False,
-                tools=None,
+                tools=list(tools) or None,
                 **self._variables,
             ):
                 rendered += part
@@ -123,7 +163,7 @@ class ChatTemplate:
             raise ModelProblem(
                 f"the model's chat template fails: {error}", "use another file of this model"
             ) from error
-        return marks.cut(rendered)
+        return rendered
 
 
 def encode_chat(

@@ -17,7 +17,7 @@ from copydraft.errors import OutOfMemory
 from copydraft.models import catalog, library
 from copydraft.models.gguf import ModelMetadata, memory_needed, read_metadata
 from copydraft.prompts.template import ChatTemplate
-from copydraft.protocol import ModelStatus
+from copydraft.protocol import EditFormat, ModelStatus
 from copydraft.serving.service import CostStore
 
 _log = logging.getLogger(__name__)
@@ -34,6 +34,8 @@ class Loaded:
     template: ChatTemplate
     calibration: Calibration
     file_context: int
+    edit_format: EditFormat
+    """For requests that do not name one."""
     status: ModelStatus
 
 
@@ -103,7 +105,7 @@ def load(
         pass_ms=calibration.ms[1],
     )
     file_context = file_context_for(config, on_card=on_card)
-    return Loaded(path, engine, template, calibration, file_context, status)
+    return Loaded(path, engine, template, calibration, file_context, config.edit_format, status)
 
 
 def _calibration(

@@ -50,7 +50,7 @@ def task_of(request: Request, loaded: Loaded) -> Task:
     room = {"context": loaded.engine.context_size, "file_context": loaded.file_context}
     model, template = loaded.engine.model, loaded.template
     if isinstance(request, EditRequest):
-        asked = edit.prepare(request, model, template, **room)
+        asked = edit.prepare(request, model, template, edit_format=loaded.edit_format, **room)
         return _task(asked, lambda *parts: edit.finish(asked, *parts))
     question = explain.prepare(request, model, template, **room)
     return _task(question, lambda *parts: explain.finish(question, *parts))
