@@ -61,10 +61,12 @@ class Header:
     """Elements of all tensors."""
     tensor_bytes: int
     """Bytes of all tensors."""
+    whole: dict[str, list[str] | list[int | float | bool]]
+    """Arrays of any length that were asked for, as far as the file has them."""
 
 
-def read(path: Path) -> Header:
-    """The header of the file.
+def read(path: Path, *, whole: frozenset[str] = frozenset()) -> Header:
+    """The header of the file; `whole` names arrays that are wanted however long they are.
 
     Raises:
         Damaged: it is no GGUF, of a version that llama.cpp does not read, or cut short.
@@ -79,7 +81,7 @@ def read(path: Path) -> Header:
             raise Damaged("it is empty") from None
         with data:
             try:
-                return _Reader(data).header()
+                return _Reader(data, whole).header()
             except (struct.error, OverflowError):
                 raise Damaged("it ends within its header") from None
             except UnicodeDecodeError:
@@ -89,8 +91,10 @@ def read(path: Path) -> Header:
 class _Reader:
     """Walks over the mapped file; `struct.error` or `OverflowError` where it would leave it."""
 
-    def __init__(self, data: mmap.mmap) -> None:
+    def __init__(self, data: mmap.mmap, whole: frozenset[str]) -> None:
         self._data = data
+        self._wanted = whole
+        self._whole: dict[str, list[str] | list[int | float | bool]] = {}
         self._at = 0
 
     def header(self) -> Header:
@@ -108,7 +112,7 @@ class _Reader:
             key = self._text()
             kind = self._integer("<I")
             if kind == _ARRAY:
-                counts[key], elements = self._array()
+                counts[key], elements = self._array(key)
                 if elements is not None:
                     values[key] = elements
             else:
@@ -116,7 +120,7 @@ class _Reader:
         alignment = values.get("general.alignment", _DEFAULT_ALIGNMENT)
         if not isinstance(alignment, int) or alignment <= 0:
             raise Damaged("its alignment is not a whole number above 0")
-        return Header(values, counts, *self._tensors(tensors, alignment))
+        return Header(values, counts, *self._tensors(tensors, alignment), self._whole)
 
     def _tensors(self, count: int, alignment: int) -> tuple[int, int]:
         """Elements and bytes of all tensors, each checked to lie within the file."""
@@ -140,10 +144,18 @@ class _Reader:
             raise Damaged(f"it is cut short: {len(self._data)} bytes of {start + end} are here")
         return elements, size
 
-    def _array(self) -> tuple[int, list[int | float | bool] | None]:
+    def _array(self, key: str) -> tuple[int, list[int | float | bool] | None]:
         """How many elements an array has, and the elements of a short one of numbers."""
         kind = self._integer("<I")
         count = self._count()
+        if key in self._wanted:
+            at = self._at
+            self._whole[key] = (
+                [self._text() for _ in range(count)]
+                if kind == _TEXT
+                else self._numbers(kind, count)
+            )
+            self._at = at
         if kind == _TEXT:
             self._skip_texts(count)
             return count, None

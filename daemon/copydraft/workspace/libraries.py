@@ -1,0 +1,68 @@
+"""Code of other people that a workspace calls into: what the global corpus is made of.
+
+Found by looking, never by running an interpreter of the workspace.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PYTHON = (".py", ".pyi")
+_DECLARATIONS = (".d.ts", ".d.mts", ".d.cts")
+_DEPTH = 2
+"""Directories below the workspace in which environments are looked for."""
+
+
+class Library(NamedTuple):
+    """A directory to index, and the files of it that are wanted; () for all text."""
+
+    root: Path
+    suffixes: tuple[str, ...]
+
+
+def libraries_of(workspace: Path) -> list[Library]:
+    """Standard libraries and packages of the Python environments; declarations of node packages."""
+    found: dict[Path, Library] = {}
+    for directory in _directories(workspace, _DEPTH):
+        if directory.name == "node_modules":
+            found[directory] = Library(directory, _DECLARATIONS)
+        elif (directory / "pyvenv.cfg").is_file():
+            for root in (*_packages(directory), *_standard_library(directory / "pyvenv.cfg")):
+                found[root] = Library(root, _PYTHON)
+    return list(found.values())
+
+
+def _directories(root: Path, depth: int) -> Iterator[Path]:
+    try:
+        names = sorted(path.name for path in root.iterdir())
+    except OSError:
+        return
+    for name in names:
+        path = root / name
+        if path.is_symlink() or not path.is_dir():
+            continue
+        yield path
+        if depth > 1 and not name.startswith(".") and name != "node_modules":
+            yield from _directories(path, depth - 1)
+
+
+def _packages(environment: Path) -> list[Path]:
+    return sorted(path.resolve() for path in environment.glob("lib/python3*/site-packages"))
+
+
+def _standard_library(settings: Path) -> list[Path]:
+    """The standard library of the interpreter that an environment was made with."""
+    try:
+        lines = settings.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+    values = {key.strip(): value.strip() for key, _, value in (s.partition("=") for s in lines)}
+    version = values.get("version") or values.get("version_info") or ""
+    name = "python" + ".".join(version.split(".")[:2])
+    # `home` is the directory of the interpreter.
+    root = Path(values.get("home", "")).parent / "lib" / name
+    return [root.resolve()] if (root / "os.py").is_file() else []

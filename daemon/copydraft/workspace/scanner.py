@@ -1,0 +1,227 @@
+"""The files of a workspace, or of a library, that may be indexed: text that people wrote.
+
+Left out: what git ignores, secrets, binary and very large files, other people's code inside the
+workspace (environments, node_modules), and every symbolic link: nothing outside is reached, and
+no loop is entered. One directory is open at a time.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pathspec import GitIgnoreSpec
+
+from copydraft.errors import FileProblem
+from copydraft.workspace.ignore import NOTHING_IGNORED, Ignored, rules_above
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+LARGEST_BYTES = 1 << 20
+"""A larger file was made by a program, or is data: no one copies from it."""
+
+_SECRET = GitIgnoreSpec.from_lines(
+    [
+        *(".env*", "*.env", "*.pem", "*.key", "*.ppk", "*.p12"),
+        *("*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.gpg", "*.asc"),
+        *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc"),
+        *(".pgpass", ".npmrc", ".pypirc", ".htpasswd", ".git-credentials", ".vault-token"),
+        *("secrets.*", "*.secret", "*.secrets", "*.tfstate*", "*.tfvars", "credentials"),
+        *("*credentials.json", "*credentials.xml", "*credentials.csv", "service-account*.json"),
+    ]
+)
+"""Names of files that hold secrets, whatever git says of them."""
+
+_SECRET_DIRECTORIES = {".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure"}
+
+_FOREIGN_DIRECTORIES = {
+    *(".git", ".hg", ".svn", ".jj", ".cache", ".tox", ".nox", ".venv", "venv", "node_modules"),
+    *("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "site-packages"),
+}
+_ENVIRONMENT = "pyvenv.cfg"
+"""A directory with this file is a Python environment, whatever its name."""
+
+_BINARY = frozenset(
+    [
+        *(".7z", ".a", ".avi", ".bin", ".bmp", ".bz2", ".class", ".db"),
+        *(".dll", ".dylib", ".egg", ".eot", ".exe", ".flac", ".gguf", ".gif"),
+        *(".gz", ".ico", ".jar", ".jpeg", ".jpg", ".lib", ".lock", ".map"),
+        *(".mo", ".mov", ".mp3", ".mp4", ".npy", ".npz", ".o", ".obj"),
+        *(".ogg", ".onnx", ".otf", ".parquet", ".pdf", ".pickle", ".pkl", ".png"),
+        *(".pt", ".pyc", ".pyd", ".rar", ".rlib", ".rmeta", ".safetensors", ".so"),
+        *(".sqlite", ".svg", ".tar", ".tgz", ".tif", ".tiff", ".ttf", ".wasm"),
+        *(".wav", ".webm", ".webp", ".whl", ".woff", ".woff2", ".xz", ".zip", ".zst"),
+    ]
+)
+"""Not text, or text that only programs write."""
+_MINIFIED = (".min.js", ".min.css", "-lock.json")
+
+_GONE = {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG}
+"""The file or directory went away, or is not for us. All other errors are the disk's or ours."""
+
+
+class FoundFile(NamedTuple):
+    """A file that may be indexed; `path` is relative to the root, with / between its parts."""
+
+    path: str
+    size: int
+    modified: int
+    """ns since 1970, as the file system says; it may jump, so only equality has a meaning."""
+    changed: int
+    """ns since 1970 of the last change of content, name or rights."""
+
+
+class Scanner:
+    """Walks below one root."""
+
+    def __init__(
+        self, root: Path, *, suffixes: tuple[str, ...] = (), library: bool = False
+    ) -> None:
+        """Only files with one of `suffixes`, if any are given.
+
+        In a library, what git ignores and other people's code is wanted.
+        """
+        self._root = root.resolve()
+        self._suffixes = suffixes
+        self._library = library
+
+    @property
+    def root(self) -> Path:
+        """Symbolic links on the way to it are followed."""
+        return self._root
+
+    def scan(self) -> Iterator[FoundFile]:
+        """All files.
+
+        Raises:
+            FileProblem: a directory cannot be listed though it is there.
+        """
+        return self._walk("", self._rules())
+
+    def look(self, paths: Iterable[Path]) -> Iterator[FoundFile]:
+        """The files at and below some absolute paths; those that are not, or may not be, are left.
+
+        Raises:
+            FileProblem: a directory cannot be listed though it is there.
+        """
+        for path in paths:
+            if not path.is_relative_to(self._root):
+                continue
+            *above, name = ("", *path.relative_to(self._root).parts)
+            rules = self._rules()
+            if not name:
+                yield from self._walk("", rules)
+                continue
+            base = ""
+            for part in above[1:]:
+                rules = rules.below(self._root / base, base)
+                if not self._enters(base, part, rules):
+                    break
+                base += f"{part}/"
+            else:
+                rules = rules.below(self._root / base, base)
+                yield from self._entry(base, name, rules)
+
+    def _rules(self) -> Ignored:
+        return NOTHING_IGNORED if self._library else rules_above(self._root)
+
+    def _walk(self, base: str, rules: Ignored) -> Iterator[FoundFile]:
+        """Files below the directory `base`, "" or ending in /; rules are those of its parent."""
+        waiting = [(base, rules)]
+        while waiting:
+            base, rules = waiting.pop()
+            directory = self._root / base
+            if not self._library:
+                rules = rules.below(directory, base)
+            for name in self._names(directory):
+                status = self._status(base, name)
+                if status is None:
+                    continue
+                if stat.S_ISDIR(status.st_mode):
+                    if self._enters(base, name, rules):
+                        waiting.append((f"{base}{name}/", rules))
+                elif found := self._file(base, name, status, rules):
+                    yield found
+
+    def _entry(self, base: str, name: str, rules: Ignored) -> Iterator[FoundFile]:
+        status = self._status(base, name)
+        if status is None:
+            return
+        if stat.S_ISDIR(status.st_mode):
+            if self._enters(base, name, rules):
+                yield from self._walk(f"{base}{name}/", rules)
+        elif found := self._file(base, name, status, rules):
+            yield found
+
+    def _names(self, directory: Path) -> list[str]:
+        try:
+            return sorted(path.name for path in directory.iterdir())
+        except OSError as error:
+            if error.errno in _GONE:
+                return []
+            raise FileProblem(
+                f"cannot list {directory}: {error.strerror}",
+                "see whether the disk answers and how many files may be open (ulimit -n)",
+            ) from error
+
+    def _status(self, base: str, name: str) -> os.stat_result | None:
+        path = self._root / base / name
+        try:
+            return path.lstat()
+        except OSError as error:
+            if error.errno in _GONE:
+                return None
+            raise FileProblem(
+                f"cannot look at {path}: {error.strerror}", "see whether the disk answers"
+            ) from error
+
+    def _enters(self, base: str, name: str, rules: Ignored) -> bool:
+        """Whether files below a directory may be indexed."""
+        status = self._status(base, name)
+        if status is None or not stat.S_ISDIR(status.st_mode) or name in _SECRET_DIRECTORIES:
+            return False
+        if self._library:
+            return name not in _FOREIGN_DIRECTORIES or name in ("node_modules", "site-packages")
+        return (
+            name not in _FOREIGN_DIRECTORIES
+            and not (self._root / base / name / _ENVIRONMENT).exists()
+            and not rules(f"{base}{name}/")
+        )
+
+    def _file(
+        self, base: str, name: str, status: os.stat_result, rules: Ignored
+    ) -> FoundFile | None:
+        path = base + name
+        suffix = name[name.rfind(".") :].lower() if "." in name else ""
+        if (
+            not stat.S_ISREG(status.st_mode)
+            or not 0 < status.st_size <= LARGEST_BYTES
+            or suffix in _BINARY
+            or name in _FOREIGN_DIRECTORIES  # in a worktree, .git is a file
+            or (self._suffixes and not name.endswith(self._suffixes))
+            or name.endswith(_MINIFIED)
+            or not _is_text(path)
+            or is_secret(path)
+            or rules(path)
+        ):
+            return None
+        return FoundFile(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def is_secret(path: str) -> bool:
+    """Whether the name of a file, or of a directory above it, says that it holds secrets."""
+    *above, name = path.split("/")
+    return not _SECRET_DIRECTORIES.isdisjoint(above) or _SECRET.match_file(name.lower())
+
+
+def _is_text(path: str) -> bool:
+    """Whether a path can be kept in a database and sent as JSON."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,311 @@
+"""Workspaces, their libraries and their open buffers, searched as one and kept apart."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from copydraft.errors import BadRequest
+from copydraft.index.corpora import Corpora, Workspace
+from copydraft.index.overlay import BufferEdit
+from copydraft.index.tokenizing import PLAIN, Printing
+from tests.fixtures.word_numbers import WordNumbers
+
+WORDS = WordNumbers()
+REPOSITORY = Path(__file__).parents[2]
+LOUD = Printing("loud", "new", str.upper)
+
+Make = Callable[..., Corpora]
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    """Call it for corpora in the test's one database."""
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))  # the child unpickles what is in the tests
+    made: list[Corpora] = []
+
+    def corpora(
+        *printings: Printing, watch: bool = False, additions_file: Path | None = None
+    ) -> Corpora:
+        database = tmp_path / "cache" / "index.db"
+        made.append(
+            Corpora(
+                database,
+                WordNumbers,
+                printings or (PLAIN,),
+                watch=watch,
+                additions_file=additions_file,
+            )
+        )
+        return made[-1]
+
+    yield corpora
+    for each in made:
+        each.close()
+
+
+def write(root: Path, **texts: str) -> Path:
+    root.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (root / f"{name}.txt").write_text(text)
+    return root
+
+
+def opened(corpora: Corpora, root: Path) -> Workspace:
+    workspace = corpora.workspace(root)
+    assert corpora.settle(60)
+    return workspace
+
+
+def found(workspace: Workspace, words: str, format_name: str = "") -> set[tuple[str, str]]:
+    """(corpus, path) of the places where all of the words stand before the place."""
+    tail = WORDS.encode_one(words)
+    matches = workspace.search(format_name).longest_matches(tail, 100)
+    return {(m.document.corpus, m.document.path) for m in matches if m.length == len(tail)}
+
+
+def test_a_workspaces_files_are_found_once_they_are_indexed(make: Make, tmp_path: Path) -> None:
+    root = write(tmp_path / "w", a="one two three", b="four five six")
+    workspace = opened(make(), root)
+    search = workspace.search()
+    [match] = search.longest_matches(WORDS.encode_one("one two"), 8)
+    assert (match.document.corpus, match.document.path, match.document.field) == (
+        "workspace",
+        "a.txt",
+        "file",
+    )
+    assert search.following(match, 8) == WORDS.encode_one(" three")
+
+
+def test_a_workspace_answers_at_once_though_nothing_is_indexed(make: Make, tmp_path: Path) -> None:
+    workspace = make().workspace(write(tmp_path / "w", a="one two three"))
+    workspace.open_buffer("b.txt", 1, "four five six")
+    assert found(workspace, "four five") == {("buffer", "b.txt")}
+
+
+def test_no_workspace_drafts_for_another(make: Make, tmp_path: Path) -> None:
+    corpora = make()
+    one = opened(corpora, write(tmp_path / "one", a="one two three"))
+    other = opened(corpora, write(tmp_path / "other", b="four five six"))
+    one.open_buffer("c.txt", 1, "seven eight nine")
+    assert found(one, "one two") == {("workspace", "a.txt")}
+    assert found(one, "four five") == set()
+    assert found(other, "one two") == set()
+    assert found(other, "seven eight") == set()
+
+
+def test_a_workspace_inside_another_has_its_own_text_only(make: Make, tmp_path: Path) -> None:
+    corpora = make()
+    outer = write(tmp_path / "w", a="one two three")
+    inner = opened(corpora, write(outer / "inner", b="four five six"))
+    assert found(inner, "one two") == set()
+    assert found(opened(corpora, outer), "four five") == {("workspace", "inner/b.txt")}
+
+
+def test_the_index_outlives_the_daemon(make: Make, tmp_path: Path) -> None:
+    root = write(tmp_path / "w", a="one two three")
+    first = make()
+    opened(first, root)
+    first.close()
+    second = make()
+    workspace = opened(second, root)
+    assert found(workspace, "one two") == {("workspace", "a.txt")}
+
+
+def test_each_format_has_its_own_tokens(make: Make, tmp_path: Path) -> None:
+    workspace = opened(make(PLAIN, LOUD), write(tmp_path / "w", a="one two three"))
+    workspace.open_buffer("b.txt", 1, "four five six")
+    assert found(workspace, "one two", "plain") == {("workspace", "a.txt")}
+    assert found(workspace, "one two", "loud") == set()
+    assert found(workspace, "ONE TWO", "loud") == {("workspace", "a.txt")}
+    assert found(workspace, "FOUR FIVE", "loud") == {("buffer", "b.txt")}
+
+
+# --- buffers ---
+
+
+@pytest.fixture
+def workspace(make: Make, tmp_path: Path) -> Workspace:
+    return opened(make(), write(tmp_path / "w", a="one two three", b="four five six"))
+
+
+def test_an_open_buffer_stands_for_its_file_until_it_is_closed(workspace: Workspace) -> None:
+    workspace.open_buffer("a.txt", 1, "one zwei drei")
+    assert found(workspace, "one two") == set()
+    assert found(workspace, "one zwei") == {("buffer", "a.txt")}
+    assert found(workspace, "four five") == {("workspace", "b.txt")}
+    workspace.close_buffer("a.txt")
+    workspace.close_buffer("a.txt")
+    assert found(workspace, "one two") == {("workspace", "a.txt")}
+
+
+def test_a_change_can_be_drafted_from_at_once(workspace: Workspace) -> None:
+    workspace.open_buffer("a.txt", 1, "one two three")
+    workspace.change_buffer("a.txt", 2, [BufferEdit(4, 7, "2"), BufferEdit(5, 5, "1 half")])
+    assert found(workspace, "one 21 half") == {("buffer", "a.txt")}
+    [match] = workspace.search().longest_matches(WORDS.encode_one("one 21 half"), 1)
+    assert match.document.version == 2
+
+
+def test_a_search_keeps_its_moment(workspace: Workspace) -> None:
+    workspace.open_buffer("a.txt", 1, "one two three")
+    search = workspace.search()
+    workspace.change_buffer("a.txt", 2, [BufferEdit(0, 13, "")])
+    assert search.longest_matches(WORDS.encode_one("one two"), 8)
+    assert found(workspace, "one two") == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "edit", "message"),
+    [
+        ("a.txt", 1, BufferEdit(0, 0, "x"), "a.txt has version 1: no change to 1"),
+        ("b.txt", 2, BufferEdit(0, 0, "x"), "b.txt is not open: no change to 2"),
+        ("a.txt", 2, BufferEdit(3, 4, "x"), "a.txt has 3 characters: no change of 3 to 4"),
+        ("a.txt", 2, BufferEdit(2, 1, "x"), "a.txt has 3 characters: no change of 2 to 1"),
+    ],
+)
+def test_a_change_that_does_not_fit_is_refused_and_changes_nothing(
+    workspace: Workspace, name: str, version: int, edit: BufferEdit, message: str
+) -> None:
+    workspace.open_buffer("a.txt", 1, "one")
+    with pytest.raises(BadRequest) as caught:
+        workspace.change_buffer(name, version, [BufferEdit(0, 0, ""), edit])
+    assert (caught.value.message, caught.value.hint) == (message, "send the whole text")
+    workspace.change_buffer("a.txt", 2, [BufferEdit(3, 3, " zwei drei")])
+    assert found(workspace, "one zwei") == {("buffer", "a.txt")}
+
+
+def test_secrets_in_a_buffer_are_not_drafted_from(workspace: Workspace) -> None:
+    workspace.open_buffer("conf/.env", 1, "password is secret")
+    workspace.change_buffer("conf/.env", 2, [])
+    assert found(workspace, "password is") == set()
+
+
+# --- libraries ---
+
+
+def test_libraries_of_the_workspace_and_of_the_user_are_the_global_corpus(
+    make: Make, tmp_path: Path
+) -> None:
+    root = write(tmp_path / "w", a="one two three")
+    write(root / "node_modules" / "pkg")
+    (root / "node_modules" / "pkg" / "index.d.ts").write_text("four five six")
+    (root / "node_modules" / "pkg" / "index.js").write_text("seven eight nine")
+    added = write(tmp_path / "added", b="ten eleven twelve")
+    (tmp_path / "list").write_text(f"{added}\n")
+    workspace = opened(make(additions_file=tmp_path / "list"), root)
+    declarations = f"{root}/node_modules/pkg/index.d.ts"
+    assert found(workspace, "four five") == {("global", declarations)}
+    assert found(workspace, "seven eight") == set()
+    assert found(workspace, "ten eleven") == {("global", f"{added}/b.txt")}
+
+
+# --- the disk ---
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_changes_on_the_disk_are_followed_and_told_as_edits(make: Make, tmp_path: Path) -> None:
+    corpora = make(watch=True)
+    root = write(tmp_path / "w", a="one two three")
+    workspace = opened(corpora, root)
+    until(lambda: bool(found(workspace, "one two")))
+
+    def changed() -> bool:
+        # The watch begins some time after the start: write until it is noticed.
+        (root / "a.txt").write_text(f"one two four {time.monotonic()}")
+        time.sleep(0.1)
+        return ("workspace", "a.txt") in found(workspace, "one two four")
+
+    until(changed)
+    until(lambda: [e.path for e in workspace.recent_edits()] == ["a.txt"])
+    assert workspace.recent_edits()[0].old == "one two three"
+    (root / "a.txt").unlink()
+    until(lambda: not found(workspace, "one two"))
+
+
+def test_what_another_process_indexed_is_taken_in(make: Make, tmp_path: Path) -> None:
+    root = write(tmp_path / "w", a="one two three")
+    one, other = make(), make()
+    workspace = opened(one, root)
+    write(root, b="four five six")
+    opened(other, root)
+    until(lambda: bool(found(workspace, "four five")))
+
+
+def test_a_killed_indexing_process_costs_a_warning_and_is_started_again(
+    make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    corpora = make()
+    root = write(tmp_path / "w", a="one two three")
+    workspace = opened(corpora, root)
+    pid = corpora.queue.worker.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    write(root, b="four five six")
+    workspace.update(only=[root / "b.txt"])
+    assert corpora.settle(60)
+    workspace.update(only=[root / "b.txt"])
+    assert corpora.settle(60)
+    until(lambda: bool(found(workspace, "four five")))
+
+
+def test_a_database_that_is_damaged_while_it_is_used_is_built_anew(
+    make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    corpora = make()
+    workspace = opened(corpora, write(tmp_path / "w", a="one two three"))
+    corpora.cache.path.write_bytes(b"no database" * 1000)
+    corpora.refresh()
+    assert corpora.settle(60)
+    until(lambda: bool(found(workspace, "one two")))
+    assert "is damaged" in caplog.text
+
+
+def test_without_a_disk_buffers_are_still_drafted_from(
+    make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "cache").write_text("in the way")
+    workspace = opened(make(), write(tmp_path / "w", a="one two three"))
+    workspace.open_buffer("b.txt", 1, "four five six")
+    assert found(workspace, "four five") == {("buffer", "b.txt")}
+    assert found(workspace, "one two") == set()
+    assert "cannot make" in caplog.text
+
+
+def test_a_closed_workspace_is_let_go(make: Make, tmp_path: Path) -> None:
+    corpora = make()
+    root = write(tmp_path / "w", a="one two three")
+    workspace = opened(corpora, root)
+    corpora.close_workspace(root)
+    corpora.close_workspace(root)
+    assert corpora.settle(60)
+    assert found(workspace, "one two") == set()
+    assert corpora.workspace(root) is not workspace
+
+
+def test_a_checkout_is_no_edit_and_new_rules_hide_files(make: Make, tmp_path: Path) -> None:
+    corpora = make()
+    names = [f"f{number}" for number in range(60)]
+    root = write(tmp_path / "w", **dict.fromkeys(names, "one two three"))
+    workspace = opened(corpora, root)
+    until(lambda: len(found(workspace, "one two")) == 60)
+    write(root, **dict.fromkeys(names, "one two four six"))
+    workspace._changed({root / f"{name}.txt" for name in names} | {tmp_path / "outside"})
+    write(root, f7="one two five")
+    workspace._changed({root / "f7.txt"})
+    (root / ".gitignore").write_text("f8.txt\n")
+    workspace._changed({root / ".gitignore"})
+    assert corpora.settle(60)
+    assert workspace.recent_edits() == []
+    until(lambda: len(found(workspace, "one two four")) == 58)

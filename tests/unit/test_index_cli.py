@@ -1,0 +1,113 @@
+"""`copydraft index` shows, fills and clears the index."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from copydraft import paths
+from copydraft.errors import BadRequest, DiskProblem, ModelProblem
+from copydraft.index.cache import IndexCache
+from copydraft.index_cli import index_group
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    (root / "a.py").write_text("def a():\n    return 1\n")
+    (root / ".env").write_text("secret")
+    return root
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(index_group, [str(each) for each in arguments])
+
+
+def told(*arguments: str | Path) -> Any:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.exception
+    return json.loads(result.stdout)
+
+
+def test_an_empty_index_says_so_and_is_not_made(isolated_home: Path) -> None:
+    assert told("status") == {
+        "path": str(paths.index_database()),
+        "bytes": 0,
+        "corpora": [],
+        "directories": [],
+    }
+    assert "nothing is indexed yet" in run("status").stdout
+    assert not paths.index_database().exists()
+
+
+def test_a_workspace_is_added_and_shown(workspace: Path, dense_model: Path) -> None:
+    [added] = told("add", workspace, "--model", dense_model)["indexed"]
+    assert (added["root"], added["kind"], added["added"]) == (str(workspace), "workspace", 1)
+    [corpus] = told("status")["corpora"]
+    assert (corpus["kind"], corpus["root"], corpus["documents"]) == ("workspace", str(workspace), 1)
+    assert corpus["tokens"] == added["tokens"] > 0
+    shown = run("status").stdout
+    assert str(workspace) in shown
+
+
+def test_adding_again_indexes_what_changed(workspace: Path, dense_model: Path) -> None:
+    told("add", workspace, "--model", dense_model)
+    (workspace / "b.py").write_text("x = 1\n")
+    result = run("add", workspace, "--model", dense_model)
+    assert f"{workspace}: 1 files indexed, 0 forgotten" in result.stdout
+
+
+def test_libraries_of_a_workspace_are_added_with_it(workspace: Path, dense_model: Path) -> None:
+    package = workspace / "node_modules" / "a"
+    package.mkdir(parents=True)
+    (package / "index.d.ts").write_text("declare function a(): void;\n")
+    indexed = told("add", workspace, "--model", dense_model)["indexed"]
+    assert [(each["kind"], each["added"]) for each in indexed] == [("workspace", 1), ("global", 1)]
+
+
+def test_a_global_directory_is_indexed_and_kept(
+    workspace: Path, tmp_path: Path, dense_model: Path
+) -> None:
+    [added] = told("global", "add", workspace, "--model", dense_model)["indexed"]
+    assert added["kind"] == "global"
+    assert told("status")["directories"] == [str(workspace)]
+    told("clear")
+    assert told("status")["directories"] == [str(workspace)]
+    other = tmp_path / "other"
+    other.mkdir()
+    indexed = told("add", other, "--model", dense_model)["indexed"]
+    assert [each["root"] for each in indexed] == [str(other), str(workspace)]
+
+
+def test_a_rebuild_indexes_everything_anew(workspace: Path, dense_model: Path) -> None:
+    told("add", workspace, "--model", dense_model)
+    [rebuilt] = told("rebuild", "--model", dense_model)["indexed"]
+    assert (rebuilt["root"], rebuilt["added"]) == (str(workspace), 1)
+    assert len(told("status")["corpora"]) == 1
+
+
+def test_clearing_deletes_the_index(workspace: Path, dense_model: Path) -> None:
+    told("add", workspace, "--model", dense_model)
+    assert told("clear")["freed_bytes"] > 0
+    assert told("status")["corpora"] == []
+    assert "deleted 0" in run("clear").stdout
+
+
+def test_an_index_that_is_being_written_is_not_cleared(isolated_home: Path) -> None:
+    with IndexCache(paths.index_database()).writing():
+        assert isinstance(run("clear").exception, DiskProblem)
+
+
+def test_what_is_no_directory_or_no_model_is_refused(
+    workspace: Path, tmp_path: Path, dense_model: Path
+) -> None:
+    for arguments in (("add", tmp_path / "gone"), ("global", "add", workspace / "a.py")):
+        result = run(*arguments, "--model", dense_model)
+        assert isinstance(result.exception, BadRequest)
+        assert result.exception.message.endswith("is not a directory")
+    assert isinstance(run("add", workspace, "--model", "unknown").exception, ModelProblem)

@@ -1,0 +1,238 @@
+"""The scanner finds the text that people wrote in a workspace, and nothing else."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from copydraft.errors import FileProblem
+from copydraft.workspace.scanner import LARGEST_BYTES, FoundFile, Scanner
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    path = tmp_path / "workspace"
+    path.mkdir()
+    return path
+
+
+def write(root: Path, *names: str, text: str = "x = 1\n") -> None:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def found(root: Path, **options: bool) -> set[str]:
+    return {file.path for file in Scanner(root, **options).scan()}  # type: ignore[arg-type]
+
+
+def test_a_file_is_told_with_its_size_and_times(root: Path) -> None:
+    write(root, "src/a.py")
+    status = (root / "src/a.py").stat()
+    assert list(Scanner(root).scan()) == [
+        FoundFile("src/a.py", 6, status.st_mtime_ns, status.st_ctime_ns)
+    ]
+
+
+def test_a_path_with_dots_or_links_names_the_same_root(root: Path, tmp_path: Path) -> None:
+    write(root, "a.py")
+    (tmp_path / "link").symlink_to(root)
+    assert found(tmp_path / "link") == {"a.py"}
+    assert Scanner(root / "x" / "..").root == root
+
+
+# --- git ---
+
+
+def test_ignored_files_and_directories_are_left_out(root: Path) -> None:
+    write(root, "a.py", "a.log", "build/b.py", "src/build/c.py")
+    write(root, ".gitignore", text="*.log\nbuild/\n")
+    assert found(root) == {".gitignore", "a.py"}
+
+
+def test_a_deeper_gitignore_decides_over_a_higher_one(root: Path) -> None:
+    write(root, "a.log", "keep/a.log", "keep/b.py")
+    write(root, ".gitignore", text="*.log\n")
+    write(root, "keep/.gitignore", text="!a.log\n/b.py\n")
+    assert found(root) == {".gitignore", "keep/.gitignore", "keep/a.log"}
+
+
+def test_a_pattern_with_a_slash_counts_from_its_own_directory(root: Path) -> None:
+    write(root, "sub/out/a.py", "out/b.py", "sub/deep/out/c.py")
+    write(root, "sub/.gitignore", text="/out\n")
+    assert found(root) == {"sub/.gitignore", "out/b.py", "sub/deep/out/c.py"}
+
+
+def test_the_exclude_file_of_the_repository_counts(root: Path) -> None:
+    write(root, "a.py", "notes.txt")
+    write(root, ".git/info/exclude", text="notes.txt\n")
+    assert found(root) == {"a.py"}
+
+
+def test_rules_above_a_workspace_inside_a_repository_count(root: Path) -> None:
+    write(root, "sub/a.py", "sub/gen/b.py", "sub/c.log", "sub/d.tmp")
+    write(root, ".gitignore", text="/sub/gen\n*.log\n")
+    write(root, ".git/info/exclude", text="*.tmp\n")
+    assert found(root / "sub") == {"a.py"}
+
+
+def test_the_exclude_file_counts_in_a_worktree(root: Path) -> None:
+    write(root, "tree/a.py", "tree/notes.txt")
+    write(root, "tree/.git", text="gitdir: ../main/.git/worktrees/tree\n")
+    write(root, "main/.git/worktrees/tree/commondir", text="../..\n")
+    write(root, "main/.git/info/exclude", text="notes.txt\n")
+    assert found(root / "tree") == {"a.py"}
+
+
+def test_patterns_that_make_no_sense_are_passed_over(root: Path) -> None:
+    write(root, "a.py", "b.log")
+    (root / ".gitignore").write_bytes(b"!\n\\\n[\n\xff\n*.log\n")
+    assert found(root) == {".gitignore", "a.py"}
+
+
+def test_git_itself_agrees(root: Path) -> None:
+    write(root, "a.py", "a.log", "x/a.log", "x/y/keep.log", "x/y/z.py", "doc/a b.md", "tmp/q.py")
+    write(root, ".gitignore", text="*.log\n!keep.log\n# no\n\n/tmp/**\n!/tmp/q.py\n")
+    write(root, "x/.gitignore", text="y/*\n!y/keep.log\n")
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "--others", "--exclude-standard"],
+        cwd=root,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert found(root) == set(listed.splitlines())
+
+
+# --- what is never indexed ---
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".env", ".env.local", "prod.env", "server.pem", "server.KEY", "id_rsa", "id_ed25519.pub"),
+        *(".netrc", "aws_credentials.json", "secrets.yaml", ".ssh/config", "a/.aws/config"),
+    ],
+)
+def test_secrets_are_left_out_though_git_has_them(root: Path, name: str) -> None:
+    write(root, name, "a.py")
+    write(root, ".gitignore", text=f"!{name}\n")
+    assert found(root) == {".gitignore", "a.py"}
+    assert name.rpartition("/")[2] not in {f.path for f in Scanner(root, library=True).scan()}
+
+
+@pytest.mark.parametrize(
+    "name", ["a.png", "a.so", "a.min.js", "package-lock.json", ".git/config", "node_modules/a.js"]
+)
+def test_what_no_one_wrote_here_is_left_out(root: Path, name: str) -> None:
+    write(root, name, "a.py")
+    assert found(root) == {"a.py"}
+
+
+def test_a_name_without_a_dot_has_no_suffix(root: Path) -> None:
+    write(root, "a", "so", "lib.a")
+    assert found(root) == {"a", "so"}
+
+
+def test_python_environments_are_left_out_whatever_their_name(root: Path) -> None:
+    write(root, "a.py", "env310/pyvenv.cfg", "env310/lib/b.py", "venv/c.py")
+    assert found(root) == {"a.py"}
+
+
+def test_very_large_and_empty_files_are_left_out(root: Path) -> None:
+    write(root, "a.py", "empty.py")
+    (root / "empty.py").write_text("")
+    with (root / "large.csv").open("wb") as file:
+        file.truncate(LARGEST_BYTES + 1)
+    with (root / "huge.txt").open("wb") as file:
+        file.truncate(1 << 30)  # a hole: no disk is filled
+    assert found(root) == {"a.py"}
+
+
+def test_links_are_not_followed_out_of_the_workspace_nor_in_circles(
+    root: Path, tmp_path: Path
+) -> None:
+    write(root, "a.py", "sub/b.py")
+    write(tmp_path, "outside/secret.py")
+    (root / "loop").symlink_to(root)
+    (root / "sub" / "up").symlink_to("..")
+    (root / "out").symlink_to(tmp_path / "outside")
+    (root / "file.py").symlink_to(tmp_path / "outside" / "secret.py")
+    assert found(root) == {"a.py", "sub/b.py"}
+
+
+def test_pipes_and_names_that_are_not_unicode_are_left_out(root: Path) -> None:
+    write(root, "a.py")
+    os.mkfifo(root / "pipe.py")
+    Path(os.fsdecode(os.fsencode(root) + b"/\xff.py")).write_text("x")
+    assert found(root) == {"a.py"}
+
+
+def test_a_directory_that_may_not_be_read_is_passed_over(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(root, "a.py", "closed/b.py")
+    listed = os.listdir
+
+    def listdir(path: Path) -> list[str]:
+        if path.name == "closed":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return listed(path)
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    assert found(root) == {"a.py"}
+
+
+def test_too_few_file_handles_end_the_scan_rather_than_hide_files(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listdir(path: Path) -> list[str]:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    with pytest.raises(FileProblem, match="Too many open files"):
+        found(root)
+
+
+def test_a_root_that_is_gone_has_no_files(root: Path) -> None:
+    root.rmdir()
+    assert found(root) == set()
+
+
+# --- libraries ---
+
+
+def test_a_library_is_read_whatever_git_says_and_by_suffix(root: Path) -> None:
+    write(root, "lib/site-packages/a.py", "lib/site-packages/b.txt", "lib/.gitignore")
+    write(root, ".gitignore", text="lib\n")
+    scanner = Scanner(root / "lib", suffixes=(".py", ".pyi"), library=True)
+    assert {file.path for file in scanner.scan()} == {"site-packages/a.py"}
+
+
+# --- some paths only ---
+
+
+def looked(root: Path, *names: str) -> set[str]:
+    return {file.path for file in Scanner(root).look([root / name for name in names])}
+
+
+def test_changed_paths_are_judged_as_a_scan_would(root: Path) -> None:
+    write(root, "a.py", "sub/b.py", "sub/c.log", "sub/gen/d.py", ".env", "venv/e.py")
+    write(root, "sub/.gitignore", text="gen\n*.log\n")
+    assert looked(root, "a.py", "gone.py") == {"a.py"}
+    assert looked(root, "sub") == {"sub/.gitignore", "sub/b.py"}
+    assert looked(root, "sub/b.py", "sub/c.log", "sub/gen/d.py") == {"sub/b.py"}
+    assert looked(root, ".env", "venv/e.py", "venv", "../outside.py") == set()
+    assert looked(root, ".") == found(root)
+
+
+def test_changed_paths_behind_a_link_are_left_out(root: Path, tmp_path: Path) -> None:
+    write(tmp_path, "outside/a.py")
+    (root / "out").symlink_to(tmp_path / "outside")
+    assert looked(root, "out/a.py", "out") == set()
