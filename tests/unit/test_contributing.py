@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "daemon" / "copydraft"
+PACKAGES = {"": ROOT / "daemon" / "copydraft", "lsp/": ROOT / "lsp" / "copydraft_lsp"}
 
 
 def test_every_module_or_its_directory_is_listed_and_nothing_else() -> None:
@@ -14,10 +14,11 @@ def test_every_module_or_its_directory_is_listed_and_nothing_else() -> None:
     listed = set(re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE))
     directories = {name for name in listed if name.endswith("/")}
     modules = {
-        str(path.relative_to(PACKAGE))
-        for path in PACKAGE.rglob("*.py")
+        prefix + str(path.relative_to(package))
+        for prefix, package in PACKAGES.items()
+        for path in package.rglob("*.py")
         if path.name != "__init__.py"
     }
     covered = {name for name in modules if name.startswith(tuple(directories))}
     assert modules - covered == listed - directories
-    assert all((PACKAGE / name).is_dir() for name in directories)
+    assert all((PACKAGES[""] / name).is_dir() for name in directories)

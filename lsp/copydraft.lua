@@ -1,0 +1,408 @@
+-- copydraft in Neovim 0.11 and later: this repository on the runtimepath, then
+-- vim.lsp.enable('copydraft'). README.md, "Editors", has the commands, mappings and settings.
+
+local api, lsp = vim.api, vim.lsp
+local EDIT, EXPLAIN = 'copydraft.edit', 'copydraft.explain'
+local namespace = api.nvim_create_namespace('copydraft')
+local root = vim.fs.dirname(vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2)))
+
+-- Neovim reads this file again whenever a setting changes; what is under way must be kept.
+local state = package.loaded['copydraft.state'] or { numbers = 0, edits = {}, explanations = {} }
+package.loaded['copydraft.state'] = state
+-- edits: what is written or waits for a decision, by buffer:
+--   name, client_id, request, mark (of the first line), lines (as asked), result (nil: written)
+-- explanations: by name: buffer, window, client_id, request
+
+local function say(message, level)
+  vim.notify('copydraft: ' .. message, level or vim.log.levels.INFO)
+end
+
+local function python_command(module, ...)
+  local python = vim.fs.joinpath(root, '.venv/bin/python')
+  return vim.fn.executable(python) == 1 and { python, '-P', '-m', module, ... } or nil
+end
+
+local function new_name()
+  state.numbers = state.numbers + 1
+  return 'nvim-' .. state.numbers
+end
+
+local function client_of(bufnr)
+  local client = lsp.get_clients({ name = 'copydraft', bufnr = bufnr })[1]
+  if not client then
+    local nameless = api.nvim_buf_get_name(bufnr) == ''
+    say(nameless and 'give the buffer a name first (:file NAME)'
+      or 'it is not attached to this buffer; see :checkhealth vim.lsp', vim.log.levels.WARN)
+  end
+  return client
+end
+
+--- Lines [first, last) of the buffer, as a command's range.
+local function argument(bufnr, first, last, more)
+  local start, stop = { line = first, character = 0 }, { line = last, character = 0 }
+  local document = { uri = vim.uri_from_bufnr(bufnr) }
+  return vim.tbl_extend('error', more,
+    { textDocument = document, range = { start = start, ['end'] = stop } })
+end
+
+--- Run a command of the server's; `take` gets its fault or its result, nothing if cancelled.
+local function execute(client, bufnr, name, asked, take)
+  local params = { command = name, arguments = { asked } }
+  local _, request = client:request('workspace/executeCommand', params, take, bufnr)
+  return request
+end
+
+local function cancel_request(of)
+  local client = of.request and lsp.get_client_by_id(of.client_id)
+  if client then
+    client:cancel_request(of.request)
+  end
+end
+
+-- Edits ----
+
+local function forget(bufnr)
+  state.edits[bufnr] = nil
+  if api.nvim_buf_is_valid(bufnr) then
+    api.nvim_buf_clear_namespace(bufnr, namespace, 0, -1)
+  end
+end
+
+--- The row of the region's first line now.
+local function region_row(bufnr, edit)
+  return api.nvim_buf_get_extmark_by_id(bufnr, namespace, edit.mark, {})[1] or 0
+end
+
+--- Show hunks { first, last, lines }, rows counted from the region's first line.
+local function draw(bufnr, edit, hunks)
+  local row = region_row(bufnr, edit)
+  for _, mark in ipairs(api.nvim_buf_get_extmarks(bufnr, namespace, 0, -1, {})) do
+    if mark[1] ~= edit.mark then
+      api.nvim_buf_del_extmark(bufnr, namespace, mark[1])
+    end
+  end
+  for _, hunk in ipairs(hunks) do
+    local first, last, lines = row + hunk[1], row + hunk[2], hunk[3]
+    for line = first, last - 1 do
+      local options = { line_hl_group = 'DiffDelete', strict = false }
+      api.nvim_buf_set_extmark(bufnr, namespace, line, 0, options)
+    end
+    local virtual = vim.tbl_map(function(line)
+      return { { line == '' and ' ' or line, 'DiffAdd' } }
+    end, lines)
+    if #virtual > 0 then
+      local options = { virt_lines = virtual, virt_lines_above = last == 0, strict = false }
+      api.nvim_buf_set_extmark(bufnr, namespace, math.max(last - 1, 0), 0, options)
+    end
+  end
+end
+
+local function as_lines(text)
+  local lines = vim.split(text:gsub('\r\n?', '\n'), '\n', { plain = true })
+  if lines[#lines] == '' then
+    table.remove(lines)
+  end
+  return lines
+end
+
+--- What turns `old` into `new` (lists of lines): hunks as `draw` takes them.
+local function hunks_between(old, new)
+  local function joined(lines)
+    return #lines > 0 and table.concat(lines, '\n') .. '\n' or ''
+  end
+  local diff = vim.text and vim.text.diff or vim.diff
+  return vim.tbl_map(function(found)
+    local first, count, new_first, new_count = unpack(found)
+    -- Of an empty range, the line before it is named.
+    first = count == 0 and first or first - 1
+    local start = new_count == 0 and new_first + 1 or new_first
+    return { first, first + count, vim.list_slice(new, start, start + new_count - 1) }
+  end, diff(joined(old), joined(new), { result_type = 'indices' }))
+end
+
+local function answered(bufnr, edit, err, result)
+  if state.edits[bufnr] ~= edit then
+    return
+  end
+  edit.request = nil
+  if err then
+    forget(bufnr)
+    return say(err.message, vim.log.levels.ERROR)
+  end
+  edit.result = as_lines(result.text)
+  local hunks = hunks_between(edit.lines, edit.result)
+  if #hunks == 0 then
+    forget(bufnr)
+    return say('no change: the model left the lines as they are')
+  end
+  draw(bufnr, edit, hunks)
+  local speed = ('%.1f tokens/s'):format(result.stats.tokens_per_s)
+  say(speed .. '; :CopydraftAccept or :CopydraftReject')
+end
+
+local function edit_lines(bufnr, first, last, instruction)
+  local client = client_of(bufnr)
+  if not client then
+    return
+  end
+  if state.edits[bufnr] then
+    return say('accept or reject the edit of this buffer first', vim.log.levels.WARN)
+  end
+  local edit = { name = new_name(), client_id = client.id }
+  edit.lines = api.nvim_buf_get_lines(bufnr, first, last, false)
+  edit.mark = api.nvim_buf_set_extmark(bufnr, namespace, first, 0, {})
+  state.edits[bufnr] = edit
+  local more = { instruction = instruction, id = edit.name, apply = false }
+  local asked = argument(bufnr, first, last, more)
+  edit.request = execute(client, bufnr, EDIT, asked, function(err, result)
+    answered(bufnr, edit, err, result)
+  end)
+end
+
+--- Ask for the instruction where there is none.
+local function start_edit(bufnr, first, last, instruction)
+  if instruction and instruction ~= '' then
+    return edit_lines(bufnr, first, last, instruction)
+  end
+  local tick = api.nvim_buf_get_changedtick(bufnr)
+  vim.ui.input({ prompt = ('Edit lines %d to %d: '):format(first + 1, last) }, function(given)
+    if given and given ~= '' and api.nvim_buf_get_changedtick(bufnr) ~= tick then
+      say('the buffer was changed meanwhile; ask again', vim.log.levels.WARN)
+    elseif given and given ~= '' then
+      edit_lines(bufnr, first, last, given)
+    end
+  end)
+end
+
+local function accept(bufnr)
+  local edit = state.edits[bufnr]
+  if not (edit and edit.result) then
+    return say(edit and 'the edit is still being written' or 'there is no edit in this buffer')
+  end
+  local row = region_row(bufnr, edit)
+  local now = api.nvim_buf_get_lines(bufnr, row, row + #edit.lines, false)
+  if not vim.deep_equal(now, edit.lines) then
+    return say('the lines were changed since; nothing is applied (:CopydraftReject)',
+      vim.log.levels.ERROR)
+  end
+  -- From below, so that rows stay right. Together they are one undo step.
+  local hunks = hunks_between(edit.lines, edit.result)
+  forget(bufnr)
+  for index = #hunks, 1, -1 do
+    local first, last, lines = unpack(hunks[index])
+    api.nvim_buf_set_lines(bufnr, row + first, row + last, true, lines)
+  end
+end
+
+local function reject(bufnr)
+  local edit = state.edits[bufnr]
+  if not edit then
+    return say('there is no edit in this buffer')
+  end
+  cancel_request(edit)
+  forget(bufnr)
+end
+
+-- Explanations ----
+
+local function scratch(lines, filetype)
+  local bufnr = api.nvim_create_buf(false, true)
+  api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
+  vim.bo[bufnr].bufhidden = 'wipe'
+  vim.bo[bufnr].filetype = filetype
+  return bufnr
+end
+
+local function float(bufnr, title)
+  local window = api.nvim_open_win(bufnr, true, {
+    relative = 'cursor', row = 1, col = 0, border = 'rounded',
+    width = math.max(20, math.min(100, vim.o.columns - 4)),
+    height = math.max(1, math.min(15, vim.o.lines - 6)),
+    title = ' ' .. title .. ' (q closes) ',
+  })
+  vim.wo[window].wrap, vim.wo[window].linebreak = true, true
+  vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = bufnr, nowait = true })
+end
+
+local function explain_lines(bufnr, first, last, question)
+  local client = client_of(bufnr)
+  if not client then
+    return
+  end
+  local name = new_name()
+  local asked = argument(bufnr, first, last, { question = question or '', id = name })
+  local shown = { client_id = client.id, buffer = scratch({ '…' }, 'markdown') }
+  state.explanations[name] = shown
+  shown.request = execute(client, bufnr, EXPLAIN, asked, function(err, result)
+    shown.request, state.explanations[name] = nil, nil
+    if api.nvim_buf_is_valid(shown.buffer) then
+      local lines = as_lines(err and err.message or result.text)
+      api.nvim_buf_set_lines(shown.buffer, 0, -1, false, lines)
+    end
+  end)
+  float(shown.buffer, 'copydraft')
+  local function leave()
+    cancel_request(shown)
+  end
+  api.nvim_create_autocmd('BufWipeout', { buffer = shown.buffer, callback = leave })
+end
+
+-- From the server ----
+
+local function on_delta(_, delta)
+  if delta.kind == 'explain' then
+    local shown = state.explanations[delta.id]
+    if shown and api.nvim_buf_is_valid(shown.buffer) then
+      api.nvim_buf_set_lines(shown.buffer, 0, -1, false, as_lines(delta.text))
+    end
+    return
+  end
+  for bufnr, edit in pairs(state.edits) do
+    if edit.name == delta.id and api.nvim_buf_is_valid(bufnr) then
+      draw(bufnr, edit, vim.tbl_map(function(hunk)
+        return { hunk.start - delta.start, hunk['end'] - delta.start, hunk.lines }
+      end, delta.hunks))
+    end
+  end
+end
+
+--- The server does not know the buffer's text for sure: open it there again.
+local function on_resync(_, params, context)
+  local attached = lsp.get_client_by_id(context.client_id).attached_buffers
+  for _, bufnr in ipairs(vim.tbl_keys(attached)) do
+    if vim.uri_from_bufnr(bufnr) == params.uri then
+      lsp.buf_detach_client(bufnr, context.client_id)
+      lsp.buf_attach_client(bufnr, context.client_id)
+    end
+  end
+end
+
+--- Drop what is under way in a client, or one request of it: no answer will come.
+local function drop(message, client_id, request)
+  for _, under_way in ipairs({ state.edits, state.explanations }) do
+    for key, of in pairs(under_way) do
+      if of.client_id == client_id and of.request and of.request == (request or of.request) then
+        if under_way == state.edits then
+          forget(key)
+        end
+        under_way[key] = nil
+        say(message)
+      end
+    end
+  end
+end
+
+-- Commands ----
+
+--- Run by code actions: { command, arguments } as the server made it.
+local function run_here(start)
+  return function(command, context)
+    local asked = command.arguments[1]
+    local more = asked.instruction or asked.question
+    start(context.bufnr, asked.range.start.line, asked.range['end'].line, more)
+  end
+end
+
+local function show_status(bufnr, take)
+  local client = client_of(bufnr)
+  if not client then
+    return take({ 'no server is attached to this buffer' })
+  end
+  execute(client, bufnr, 'copydraft.status', nil, function(err, found)
+    if err then
+      return take({ err.message })
+    end
+    local daemon = found.daemon ~= vim.NIL and found.daemon
+    local model = daemon and daemon.model ~= vim.NIL and daemon.model
+    take({
+      ('copydraft-lsp %s, %d documents'):format(found.version, found.documents),
+      daemon and ('daemon: process %d, %.1f tokens/s'):format(daemon.pid, daemon.tokens_per_s)
+        or 'daemon: ' .. found.problem,
+      model and ('model: %s on %s'):format(model.name, model.device) or 'model: none is loaded',
+    })
+  end)
+end
+
+local function doctor(bufnr)
+  local program = python_command('copydraft', 'doctor') or { 'copydraft', 'doctor' }
+  local show = vim.schedule_wrap(function(done)
+    show_status(bufnr, function(lines)
+      vim.list_extend(lines, as_lines('\n' .. done.stdout .. done.stderr))
+      float(scratch(lines, 'text'), 'copydraft doctor')
+    end)
+  end)
+  local ok, problem = pcall(vim.system, program, { text = true }, show)
+  if not ok then
+    say(problem, vim.log.levels.ERROR)
+  end
+end
+
+local function cancel_all()
+  vim.iter(vim.tbl_values(state.edits)):each(cancel_request)
+  vim.iter(vim.tbl_values(state.explanations)):each(cancel_request)
+end
+
+-- Whoever cancels: Neovim calls no handler of a cancelled request.
+api.nvim_create_autocmd('LspRequest', {
+  group = api.nvim_create_augroup('copydraft', {}),
+  callback = function(event)
+    if event.data.request.type == 'cancel' then
+      drop('cancelled', event.data.client_id, event.data.request_id)
+    end
+  end,
+})
+
+local function command(name, act, options)
+  api.nvim_create_user_command('Copydraft' .. name, function(given)
+    act(api.nvim_get_current_buf(), given.line1 - 1, given.line2, given.args)
+  end, options)
+end
+
+-- What is asked may have a bar in it; the others can stand before one.
+local lines, plain = { range = true, nargs = '*' }, { bar = true }
+command('Edit', start_edit, lines)
+command('Explain', explain_lines, lines)
+command('Accept', accept, plain)
+command('Reject', reject, plain)
+command('Cancel', cancel_all, plain)
+command('Doctor', doctor, plain)
+command('Status', function(bufnr)
+  show_status(bufnr, function(found)
+    say(table.concat(found, '\n'))
+  end)
+end, plain)
+vim.keymap.set('n', '<Plug>(copydraft-accept)', '<Cmd>CopydraftAccept<CR>')
+vim.keymap.set('n', '<Plug>(copydraft-reject)', '<Cmd>CopydraftReject<CR>')
+vim.keymap.set({ 'n', 'x' }, '<Plug>(copydraft-edit)', ':CopydraftEdit<CR>')
+vim.keymap.set({ 'n', 'x' }, '<Plug>(copydraft-explain)', ':CopydraftExplain<CR>')
+
+return {
+  cmd = python_command('copydraft_lsp') or { 'copydraft-lsp' },
+  -- Any language. Buffers without a name all have one URI: they are left alone.
+  root_dir = function(bufnr, on_dir)
+    if api.nvim_buf_get_name(bufnr) ~= '' then
+      on_dir(vim.fs.root(bufnr, { '.git', '.hg', 'pyproject.toml', 'package.json', 'Cargo.toml' }))
+    end
+  end,
+  -- One server for all: a further root becomes a further folder.
+  reuse_client = function(client, config)
+    local same = client.name == config.name and not client:is_stopped()
+    local folder = { uri = vim.uri_from_fname(config.root_dir or '/'), name = config.root_dir }
+    local folders = client.workspace_folders or {}
+    local known = vim.iter(folders):any(function(other)
+      return other.uri == folder.uri
+    end)
+    if same and config.root_dir and not known then
+      client.workspace_folders = vim.list_extend(folders, { folder })
+      local event = { added = { folder }, removed = {} }
+      client:notify('workspace/didChangeWorkspaceFolders', { event = event })
+    end
+    return same
+  end,
+  capabilities = { experimental = { copydraft = { asks = true } } },
+  handlers = { ['copydraft/delta'] = on_delta, ['copydraft/resync'] = on_resync },
+  on_exit = vim.schedule_wrap(function(_, _, client_id)
+    drop('the language server ended; :edit starts it again', client_id)
+  end),
+  commands = { [EDIT] = run_here(start_edit), [EXPLAIN] = run_here(explain_lines) },
+}

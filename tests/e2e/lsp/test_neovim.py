@@ -1,0 +1,274 @@
+"""copydraft in a real Neovim, 0.11 and 0.12, over a daemon without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.daemons import daemon_process
+from tests.fixtures.neovim import Neovim, binaries, neovim
+
+TEXT = b"a = 1\nb = 1\nc = 1\n"
+
+BINARIES = binaries()
+
+
+@pytest.fixture(params=["0.11", "0.12"])
+def binary(request: pytest.FixtureRequest) -> Path:
+    if request.param not in BINARIES:
+        pytest.skip(f"no Neovim {request.param} is installed")
+    return BINARIES[request.param]
+
+
+@pytest.fixture
+def vim(binary: Path) -> Iterator[Neovim]:
+    with daemon_process(), neovim(binary) as here:
+        yield here
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.py"
+    path.write_bytes(TEXT)
+    return path
+
+
+def test_an_accepted_edit_is_one_undo_step(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("2,3CopydraftEdit echo b = 2\nx = 0\nc = 3\n")
+    vim.until_shown(":CopydraftAccept or :CopydraftReject")
+    assert vim.preview == ([1, 2], ["b = 2", "x = 0", "c = 3"])
+    assert vim.lines == ["a = 1", "b = 1", "c = 1"]
+    vim.command("CopydraftAccept")
+    assert vim.lines == ["a = 1", "b = 2", "x = 0", "c = 3"]
+    assert vim.preview == ([], [])
+    vim.command("undo")
+    vim.command("write")
+    assert file.read_bytes() == TEXT
+
+
+def test_only_changed_lines_are_touched(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("1,3CopydraftEdit echo a = 1\nb = 2\nc = 1\n")
+    vim.until_shown(":CopydraftAccept")
+    assert vim.preview == ([1], ["b = 2"])
+
+
+@pytest.mark.parametrize(
+    "content", [b"a = 1\r\nb = 1\r\n", b"a = 1\nb = 1", b"\xef\xbb\xbfb = 1\n"]
+)
+def test_line_ends_marks_and_a_missing_final_newline_stay(
+    vim: Neovim, file: Path, content: bytes
+) -> None:
+    file.write_bytes(content)
+    vim.command("set nofixendofline")
+    vim.open(file)
+    vim.command("$CopydraftEdit echo b = 2\n")
+    vim.until_shown(":CopydraftAccept")
+    vim.command("CopydraftAccept | write")
+    assert file.read_bytes() == content.replace(b"b = 1", b"b = 2")
+
+
+def test_a_rejected_edit_leaves_nothing(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("2CopydraftEdit echo b = 2\n")
+    vim.until_shown(":CopydraftAccept")
+    vim.command("CopydraftReject")
+    assert (vim.lines, vim.preview) == (["a = 1", "b = 1", "c = 1"], ([], []))
+
+
+def test_the_preview_shows_what_is_written_so_far(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.lua("""
+        local set = vim.api.nvim_buf_set_extmark
+        seen = {}
+        vim.api.nvim_buf_set_extmark = function(...)
+          table.insert(seen, #((select(5, ...)).virt_lines or {}))
+          return set(...)
+        end
+    """)
+    vim.command("1CopydraftEdit echo \na=2\nx=3\n more")
+    vim.until_shown(":CopydraftAccept")
+    assert vim.lua("return seen")[:2] == [0, 2]
+
+
+def test_a_cancelled_edit_leaves_nothing_and_the_next_is_right(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("1CopydraftEdit hold")
+    vim.command("CopydraftCancel")
+    vim.until_shown("cancelled")
+    assert vim.preview == ([], [])
+    vim.command("2CopydraftEdit echo b = 2\n")
+    vim.until_shown(":CopydraftAccept")
+
+
+def test_a_server_that_was_killed_is_told_and_starts_again(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("1CopydraftEdit hold")
+    vim.lua("vim.lsp.get_clients({ name = 'copydraft' })[1].rpc.terminate()")
+    vim.until_shown("the language server ended; :edit starts it again")
+    vim.open(file)
+    vim.command("2CopydraftEdit echo b = 2\n")
+    vim.until_shown(":CopydraftAccept")
+
+
+def test_text_typed_above_moves_the_edit(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("2CopydraftEdit echo b = 2\n")
+    vim.until_shown(":CopydraftAccept")
+    vim.type("ggOimport x<Esc>")
+    vim.until("return vim.fn.line('$') == 4")
+    vim.command("CopydraftAccept")
+    assert vim.lines == ["import x", "a = 1", "b = 2", "c = 1"]
+
+
+def test_text_typed_inside_refuses_it(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("2CopydraftEdit echo b = 2\n")
+    vim.until_shown(":CopydraftAccept")
+    vim.type("2GAx<Esc>")
+    vim.until("return vim.fn.getline(2) == 'b = 1x'")
+    vim.command("CopydraftAccept")
+    vim.until_shown("the lines were changed since; nothing is applied")
+    assert vim.lines == ["a = 1", "b = 1x", "c = 1"]
+
+
+def test_text_typed_inside_while_it_is_written_ends_it(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("2CopydraftEdit hold")
+    vim.type("2GAx<Esc>")
+    vim.until_shown("the selected lines were changed while the model wrote")
+    assert vim.preview == ([], [])
+
+
+def test_edits_of_two_buffers_go_to_their_own(vim: Neovim, file: Path) -> None:
+    other = file.with_name("b.py")
+    other.write_bytes(TEXT)
+    vim.open(file)
+    vim.command("1CopydraftEdit echo a = 2\n")
+    vim.open(other)
+    vim.command("2CopydraftEdit echo b = 2\n")
+    vim.until("return #shown == 2")
+    vim.command("CopydraftAccept")
+    assert vim.lines == ["a = 1", "b = 2", "c = 1"]
+    vim.command("buffer 1 | CopydraftAccept")
+    assert vim.lines == ["a = 2", "b = 1", "c = 1"]
+
+
+def test_two_roots_have_one_server(vim: Neovim, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+        (tmp_path / name / "a.py").write_bytes(TEXT)
+        vim.open(tmp_path / name / "a.py")
+    assert vim.lua("return #vim.lsp.get_clients({ name = 'copydraft' })") == 1
+
+
+def test_an_explanation_streams_into_a_window(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("1CopydraftExplain echo it adds")
+    vim.until("return vim.api.nvim_win_get_config(0).relative ~= ''")
+    vim.until("return vim.fn.getline(1) == 'it adds'")
+    assert vim.lua("return vim.bo.filetype") == "markdown"
+    vim.type("q")
+    vim.until("return vim.api.nvim_win_get_config(0).relative == ''")
+
+
+def test_closing_its_window_cancels_it(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("1CopydraftExplain hold")
+    vim.until("return vim.fn.getline(1) == 'holding'")
+    vim.type("q")
+    vim.until_shown("cancelled")
+
+
+def test_a_code_action_asks_for_the_instruction(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.lua("""
+        vim.ui.select = function(items, _, choose)
+          for _, item in ipairs(items) do
+            if item.action.title:find('edit the selection') then return choose(item, 1) end
+          end
+        end
+        vim.ui.input = function(_, take) take('echo b = 2\\n') end
+        vim.lsp.buf.code_action({ range = { start = { 2, 0 }, ['end'] = { 2, 3 } } })
+    """)
+    vim.until_shown(":CopydraftAccept")
+    vim.command("CopydraftAccept")
+    assert vim.lines == ["a = 1", "b = 2", "c = 1"]
+
+
+def test_a_refused_answer_is_told(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("1CopydraftEdit refuse")
+    assert vim.until_shown("the answer is empty") == "copydraft: the answer is empty (say more)"
+    assert vim.preview == ([], [])
+
+
+def test_a_buffer_without_a_name_is_told_to_get_one(vim: Neovim) -> None:
+    vim.command("enew | set filetype=python")
+    vim.command("CopydraftEdit x")
+    vim.until_shown("give the buffer a name first")
+
+
+def test_status_and_doctor_tell_of_the_daemon(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("CopydraftStatus")
+    assert "model: fake on CPU" in vim.until_shown("daemon: process")
+    vim.command("CopydraftDoctor")
+    vim.until("return vim.api.nvim_win_get_config(0).relative ~= ''")
+    assert vim.lines[0].startswith("copydraft-lsp")
+    assert len(vim.lines) > 5
+
+
+def test_the_health_check_has_no_complaint(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("checkhealth vim.lsp")
+    text = "\n".join(vim.lines)
+    assert "copydraft" in text
+    assert "ERROR" not in text
+
+
+def test_a_restarted_daemon_is_found_again(binary: Path, file: Path) -> None:
+    with neovim(binary) as vim:
+        vim.open(file)
+        for _ in range(2):
+            with daemon_process() as daemon:
+                vim.command("1CopydraftEdit echo a = 2\n")
+                vim.until_shown(":CopydraftAccept")
+                vim.command("CopydraftReject")
+                vim.lua("shown = {}")
+                # So that its socket is gone: the next one is waited for by its own.
+                daemon.terminate()
+                daemon.wait()
+
+
+def test_a_lost_document_is_opened_again(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.lua("""
+        local client = vim.lsp.get_clients({ name = 'copydraft' })[1]
+        local uri, far = vim.uri_from_bufnr(0), { line = 99, character = 0 }
+        client:notify('textDocument/didChange', {
+          textDocument = { uri = uri, version = 99 },
+          contentChanges = { { range = { start = far, ['end'] = far }, text = 'lost' } },
+        })
+        resynced = false
+        vim.api.nvim_create_autocmd('LspAttach', { callback = function() resynced = true end })
+    """)
+    vim.until("return resynced")
+    vim.command("1CopydraftEdit echo a = 2\n")
+    vim.until_shown(":CopydraftAccept")
+
+
+def test_a_real_engine_edits_a_real_buffer(
+    binary: Path, file: Path, answering_model: Callable[..., Path]
+) -> None:
+    model = answering_model("\na = 1\nb = 2\nc = 1\n```", after="```python")
+    with neovim(binary, model=str(model)) as vim:
+        vim.open(file)
+        vim.command("%CopydraftEdit set b")
+        vim.until_shown(":CopydraftAccept")
+        assert vim.preview == ([1], ["b = 2"])
+        vim.command("CopydraftAccept | write")
+    assert file.read_bytes() == b"a = 1\nb = 2\nc = 1\n"

@@ -1,0 +1,65 @@
+"""The edit so far, out of an answer that is being written."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copydraft.protocol import Span
+from copydraft_lsp.preview import Hunk, Preview
+
+REGION = "a = 1\r\nb = 2\r\nc = 3\r\n"
+
+
+def after(text: str, region: str = REGION) -> list[Hunk]:
+    preview = Preview(region)
+    preview.add(text, [Span(start=0, end=len(text))], 1)
+    return preview.hunks()
+
+
+def test_nothing_is_changed_while_the_answer_copies() -> None:
+    assert after("\na = 1\nb = 2\n") == []
+
+
+def test_what_is_not_reached_stays() -> None:
+    assert after("\na = 9\nb = 2\n") == [Hunk(0, 1, ["a = 9"])]
+
+
+def test_new_lines_stand_before_the_rest_until_it_is_reached() -> None:
+    assert after("\na = 1\nx = 0\n") == [Hunk(1, 1, ["x = 0"])]
+    assert after("\na = 1\nx = 0\nc = 3\n") == [Hunk(1, 2, ["x = 0"])]
+
+
+def test_a_line_that_may_still_grow_is_left_out() -> None:
+    assert after("\na = 1\nx =") == []
+
+
+def test_the_closing_fence_and_what_follows_are_no_part_of_it() -> None:
+    assert after("\na = 1\nb = 2\nc = 3\n```\nThis\n") == []
+
+
+def test_a_shorter_fence_belongs_to_the_text() -> None:
+    assert after("\n```\ny\n", "```\nx\n```\n") == [Hunk(1, 1, ["y"])]
+
+
+def test_spans_of_one_source_are_one() -> None:
+    preview = Preview(REGION)
+    preview.add("a =", [Span(start=0, end=3, corpus="region", path="p")], 1)
+    preview.add(" 1!", [Span(start=0, end=2, corpus="region", path="p"), Span(start=2, end=3)], 3)
+    assert preview.spans == [
+        Span(start=0, end=5, corpus="region", path="p"),
+        Span(start=5, end=6),
+    ]
+    assert (preview.text, preview.tokens) == ("a = 1!", 3)
+
+
+@given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abcd")))
+def test_hunks_lead_from_the_region_to_the_text_and_the_rest(
+    old: list[str], new: list[str]
+) -> None:
+    made = [*old]
+    hunks = after("".join(f"\n{line}" for line in new) + "\n", "".join(f"{line}\n" for line in old))
+    for hunk in reversed(hunks):
+        made[hunk.start : hunk.end] = hunk.lines
+    assert made[: len(new)] == new
+    assert all(line in old for line in made[len(new) :])
