@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from copydraft.drafting.drafter import CopyDrafter, NoDrafter
-from copydraft.drafting.policy import Policy, Survival
+from copydraft.drafting.policy import Experience, Policy
+from copydraft.drafting.profile import profile_of
 from copydraft.tokens import NO_DRAFT, Document
 
 FREE = [1.0] * 64
 
 
 def drafter(*documents: Document, costs: list[float] = FREE) -> CopyDrafter:
-    return CopyDrafter(documents, Policy(costs, Survival()))
+    return CopyDrafter(documents, Policy(Experience(profile_of("edit", {}), costs)))
 
 
 def region(*tokens: int) -> Document:
@@ -50,6 +51,24 @@ def test_two_drafters_share_no_text() -> None:
     other = drafter(region(1, 2))
     other.written([40], accepted=0)
     assert 41 not in other.propose(8).tokens
+
+
+def test_a_shorter_prompt_after_a_longer_one_is_drafted_from_whole() -> None:
+    experience = Experience(profile_of("edit", {}), FREE)
+    for prompt in (range(100, 200), range(200, 203)):
+        policy = Policy(experience)
+        subject = CopyDrafter([Document("session", "", "prompt", tuple(prompt))], policy)
+        subject.written([prompt[0]], accepted=0)
+        assert subject.propose(1).tokens == [prompt[1]]
+
+
+def test_a_match_of_one_token_drafts_little_where_a_drafted_token_has_a_price() -> None:
+    subject = drafter(
+        Document("session", "", "prompt", tuple(range(40))),
+        costs=[1 + 0.012 * k for k in range(64)],
+    )
+    subject.written([99, 7], accepted=0)
+    assert len(subject.propose(63).tokens) <= 3
 
 
 def test_plain_decoding_proposes_nothing() -> None:

@@ -45,6 +45,22 @@ def test_the_nearest_of_equal_places_is_taken() -> None:
     assert proposed(cursor, 1) == [8]
 
 
+def test_a_chance_match_far_ahead_is_given_up_for_the_true_place() -> None:
+    region = (1, 2, 3, 4, 5, 6, 7, 20, 21, 22, 23, 30)
+    cursor = EditCursor(Document("region", "", "", region))
+    # Inserted text repeats a later line; then the copy goes on where it had stopped.
+    cursor.append([1, 2, 20, 21, 22, 23, 2, 3, 4])
+    assert proposed(cursor) == [5, 6, 7]
+
+
+def test_what_is_known_of_a_copy_is_whether_it_has_changed_and_how_long_ago() -> None:
+    assert cursor_after(10, 11).candidate(1).traits == ("cursor changes 0",)
+    assert cursor_after(10, 99, 12).candidate(1).traits == (
+        "cursor changes 1",
+        "cursor since change 2",
+    )
+
+
 def test_the_run_starts_anew_after_a_divergence() -> None:
     assert cursor_after(10, 11, 12, 99).candidate(1).run == 0
     assert cursor_after(10, 11, 12, 99, 14).candidate(1).run == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,6 +73,31 @@ def test_no_match_and_no_draft_crosses_the_border_of_two_documents() -> None:
     [match] = index.longest_matches(8)
     assert match.length == 1
     assert index.following(match, 8) == [4]
+
+
+def compared_places(size: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often a look-up in a session of `size` tokens reads the text before a place."""
+    chance = random.Random(1)
+    index = SessionIndex([document(*(chance.randrange(size) for _ in range(size)))])
+    index.append([1, 4])
+    calls: list[int] = []
+    before = SessionIndex._before
+
+    def counted(self: SessionIndex, place: int) -> list[int]:
+        calls.append(place)
+        return before(self, place)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SessionIndex, "_before", counted)
+        index.longest_matches(8)
+    return len(calls)
+
+
+def test_the_cost_of_a_look_up_grows_with_the_logarithm_of_the_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Six doublings; a match more or less costs two.
+    assert compared_places(64_000, monkeypatch) <= compared_places(1_000, monkeypatch) + 6 + 8
 
 
 def test_nothing_matches_in_an_empty_session() -> None:

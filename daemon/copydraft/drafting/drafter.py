@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from copydraft.drafting import suffix
+from copydraft.drafting.candidate import Candidate, magnitude, rivalry
 from copydraft.drafting.edit_cursor import EditCursor
-from copydraft.drafting.policy import Candidate, Policy
+from copydraft.drafting.policy import Policy
 from copydraft.index.session import SessionIndex
 from copydraft.tokens import NO_DRAFT, Document, Draft
 
 _FOLLOWED = ("prediction", "region")
 """Corpora whose text the answer is expected to rewrite from start to end."""
+
+_MOST_MISSES = 4
+"""Passes in a row without an accepted token: the model writes something new."""
 
 
 class Drafter(Protocol):
@@ -45,25 +49,37 @@ class CopyDrafter:
         self._policy = policy
         self._cursors = [EditCursor(d) for d in documents if d.corpus in _FOLLOWED]
         self._index = SessionIndex(documents)
-        self._proposed: Candidate | None = None
+        self._misses = 0
 
     def propose(self, limit: int) -> Draft:
-        self._proposed = None
-        if limit > 0:
-            candidates = [cursor.candidate(limit) for cursor in self._cursors]
-            if match := suffix.candidate(self._index, self._documents, limit):
-                candidates.append(match)
-            self._proposed = self._policy.choose(candidates)
-        if self._proposed is None:
-            return NO_DRAFT
-        return Draft(self._proposed.tokens, self._proposed.corpus, self._proposed.path)
+        chosen = self._policy.choose(self._candidates(self._policy.longest(limit)))
+        return Draft(chosen.tokens, chosen.corpus, chosen.path) if chosen else NO_DRAFT
 
     def written(self, tokens: Sequence[int], accepted: int) -> None:
-        if self._proposed is not None:
-            # Every written token tells of one drafted token, right or wrong; those behind, nothing.
-            judged = min(len(self._proposed.tokens), len(tokens))
-            self._policy.learn(self._proposed, accepted, judged)
-            self._proposed = None
+        self._policy.learn(tokens, accepted)
+        self._misses = 0 if accepted else self._misses + 1
         for cursor in self._cursors:
             cursor.append(tokens)
         self._index.append(tokens)
+
+    def _candidates(self, limit: int) -> list[Candidate]:
+        """What each source offers, with what is known only beside the others."""
+        if limit <= 0:
+            return []
+        cursors = [cursor.candidate(limit) for cursor in self._cursors]
+        match = suffix.candidate(self._index, self._documents, limit)
+        followed = max(cursors, key=lambda cursor: cursor.run, default=None)
+        pairs = [(cursor, match) for cursor in cursors]
+        if match is not None:
+            pairs.append((match, followed))
+        return [self._known(one, rival) for one, rival in pairs if one.tokens]
+
+    def _known(self, candidate: Candidate, rival: Candidate | None) -> Candidate:
+        source, run = candidate.source, magnitude(candidate.run)
+        rivals = rivalry(candidate, rival if rival and rival.tokens else None)
+        traits = (
+            f"{source} misses {magnitude(self._misses, _MOST_MISSES)}",
+            f"{source} {rivals}",
+            f"{source} {rivals} {run}",
+        )
+        return candidate._replace(traits=candidate.traits + traits)

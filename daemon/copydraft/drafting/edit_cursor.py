@@ -4,7 +4,8 @@ The cursor stands in a document whose rewriting is expected (the region, or a pr
 While the output equals the document, the cursor moves along. Where they part, the next place is
 looked for at or after the last sure one: the place whose preceding tokens match the latest output
 longest, the nearest of equals. That covers text inserted (the old place again), deleted (a later
-place) and replaced (one token further, where nothing matches).
+place) and replaced (one token further, where nothing matches). A chance match may have led too far
+ahead; so a place before the last sure one is taken if it matches longer than any after it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from copydraft.drafting.policy import Candidate
+from copydraft.drafting.candidate import Candidate, magnitude
 from copydraft.tokens import Document
 
 SOURCE = "cursor"
@@ -24,7 +25,13 @@ _OPENING_RUN = 8
 """The format forces the answer's first tokens: as sure as a run of this length."""
 
 _MOST_PLACES = 64
-"""Places tried for a new alignment, nearest first."""
+"""Places tried for a new alignment on either side of the last sure one, nearest first."""
+
+_BACK_RUN = 3
+"""Shortest match that leads back before the last sure place."""
+
+_MOST_CHANGES = 2
+"""Once the copy has parted from the document and come back, more changes are less likely."""
 
 
 class EditCursor:
@@ -37,6 +44,8 @@ class EditCursor:
         self._place = 0
         self._run = _OPENING_RUN
         self._sure = 0
+        self._changes = 0
+        self._changed_at = 0
         self._places: dict[int, list[int]] = {}
         for index, token in enumerate(self._tokens):
             self._places.setdefault(token, []).append(index + 1)
@@ -53,19 +62,36 @@ class EditCursor:
                 self._sure = self._place
 
     def candidate(self, limit: int) -> Candidate:
+        traits: tuple[str, ...] = (f"{SOURCE} changes {min(self._changes, _MOST_CHANGES)}",)
+        if self._changes:
+            since = magnitude(len(self._output) - self._changed_at)
+            traits = (*traits, f"{SOURCE} since change {since}")
         tokens = self._tokens[self._place : self._place + limit]
-        return Candidate(SOURCE, self._run, tokens, self._document.corpus, self._document.path)
+        return Candidate(
+            SOURCE, self._run, tokens, self._document.corpus, self._document.path, traits
+        )
 
     def _align(self, token: int) -> None:
+        self._changes += 1
+        self._changed_at = len(self._output) - 1
         places = self._places.get(token, [])
         first = bisect_left(places, self._sure)
-        best, run = None, 0
-        for place in places[first : first + _MOST_PLACES]:
+        ahead = self._longest(places[first : first + _MOST_PLACES])
+        back = self._longest(places[max(0, first - _MOST_PLACES) : first][::-1])
+        if back is not None and back[1] >= _BACK_RUN and (ahead is None or back[1] > ahead[1]):
+            self._place, self._run = back
+            self._sure = self._place
+        else:
+            self._place, self._run = ahead or (self._place + 1, 0)
+
+    def _longest(self, places: Iterable[int]) -> tuple[int, int] | None:
+        """The first of the places that match longest, and its match."""
+        best = None
+        for place in places:
             length = self._matched(place)
-            if length > run:
-                best, run = place, length
-        self._place = self._place + 1 if best is None else best
-        self._run = run
+            if best is None or length > best[1]:
+                best = (place, length)
+        return best
 
     def _matched(self, place: int) -> int:
         """How many tokens before `place` equal the end of the output."""

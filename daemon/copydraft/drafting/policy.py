@@ -1,119 +1,120 @@
 """From which source, and how many tokens: the most text for the time of a pass.
 
 A pass over the last token and k drafted ones costs c(k + 1) and writes 1 + the accepted prefix.
-With s(i) the chance that a copy goes on after i matched tokens, k drafted tokens bring
-E(k) = s(r) + s(r) s(r+1) + … expected tokens after a run of r (Leviathan, Kalman, Matias 2023,
-with an acceptance that depends on the run). The best k maximises (1 + E(k)) / c(k + 1).
+With s(i) the chance that token i is right if those before it were, k drafted tokens bring
+E(k) = s(1) + s(1) s(2) + … expected tokens (Leviathan, Kalman, Matias 2023, with an acceptance
+that depends on the place). What is to be high is text per time over a whole answer, not in one
+pass, so each pass pays for its time at the rate λ that is usual (Dinkelbach 1967: the ratio of two
+sums is greatest where the sum of E(k) + 1 - λ c(k + 1) is). A pass that wins more than the usual
+rate drafts longer than the best ratio of its own would allow, an unsure one less.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
-_RATE = 0.02
-"""Weight of one observation: the tables follow the last fifty or so."""
+from copydraft.drafting.candidate import Candidate, common_length
+from copydraft.drafting.profile import Profile
+from copydraft.drafting.survival import Survival
 
-_PROBE_EVERY = 64
-"""Passes without a draft before one token is tried, so that "never" can be unlearned."""
+_FADING = 0.995
+"""Weight of a pass in the usual rate, against the next one: about the last two hundred count."""
 
-# Chance that a copy goes on, by source, after runs of 0, 1, 2-3, 4-7, 8-15, 16-31, 32+ tokens:
-# replayed on the development edits (shared/drafting.md, section 2).
-_PRIOR = {
-    "cursor": (0.16, 0.40, 0.60, 0.80, 0.92, 0.97, 0.985),
-    "suffix": (0.05, 0.30, 0.45, 0.60, 0.80, 0.90, 0.95),
-}
-_LAST_BUCKET = 6
-_LONGEST = 256
-"""Runs are told apart up to here; all from 32 on share a bucket anyway."""
+_CAUTION = 0.8
+"""The rate that a pass pays, of the usual one: on the development edits, between most text per
+pass and most text per time."""
+
+_HOPELESS = 0.01
+"""Chance below which a longer draft is not looked at."""
 
 
-class Candidate(NamedTuple):
-    """A continuation on offer, after a run of `run` matched tokens."""
+class Experience:
+    """What was learned of one kind of request on one machine; it outlives the requests.
 
-    source: str
-    run: int
-    tokens: Sequence[int]
-    corpus: str
-    path: str
+    `costs` are of passes by width (index 0: a pass of width 1, cost 1).
+    """
 
+    def __init__(self, profile: Profile, costs: Sequence[float]) -> None:
+        self.costs = costs
+        self.survival = Survival(profile.weights)
+        self.cap = self._least_cap = profile.cap
+        # What the profile's passes would have cost here, as if the cost grew evenly with width.
+        of_drafted = (costs[-1] - costs[0]) / max(1, len(costs) - 1)
+        self._tokens = 1 / (1 - _FADING)
+        self._passes = profile.passes * self._tokens
+        self._drafted = profile.drafted * self._tokens
+        self._cost = self._passes + of_drafted * self._drafted
 
-class Survival:
-    """The chance that a copy goes on, by source and length of the run, learned as it is used."""
+    @property
+    def rate(self) -> float:
+        """Tokens written for the time of a pass of width 1, lately; plain decoding has 1."""
+        return max(1.0, self._tokens / self._cost)
 
-    def __init__(self) -> None:
-        # Spread out by length of the run: reading is on the path of every pass.
-        self._chances = {
-            source: [prior[_bucket(run)] for run in range(_LONGEST)]
-            for source, prior in _PRIOR.items()
-        }
+    def profile(self) -> Profile:
+        """Where the next process may begin."""
+        return Profile(
+            weights=self.survival.weights,
+            passes=min(1.0, self._passes / self._tokens),
+            drafted=self._drafted / self._tokens,
+            cap=self._least_cap,
+        )
 
-    def chances(self, source: str, run: int, count: int) -> list[float]:
-        """The chance of each of the next `count` tokens, given that those before were right."""
-        start = min(run, _LONGEST - count)
-        return self._chances[source][start : start + count]
+    def passed(self, tokens: int, drafted: int, accepted: int) -> None:
+        """A pass wrote `tokens`; of `drafted` ones it accepted some.
 
-    def learn(self, source: str, run: int, accepted: int, judged: int) -> None:
-        """Of `judged` tokens after a run, the first `accepted` were right, the next one wrong."""
-        chances = self._chances[source]
-        for i in range(min(accepted + 1, judged)):
-            bucket = _bucket(run + i)
-            first, end = _runs(bucket)
-            old = chances[first]
-            new = old + _RATE * ((1.0 if i < accepted else 0.0) - old)
-            chances[first:end] = [new] * (end - first)
+        A draft as long as the cap that was right to its end raises the cap, a wrong one lowers it,
+        never below the profile's.
+        """
+        self._tokens = _FADING * self._tokens + tokens
+        self._passes = _FADING * self._passes + 1
+        self._drafted = _FADING * self._drafted + drafted
+        self._cost = _FADING * self._cost + self.costs[drafted]
+        if accepted < drafted:
+            self.cap = max(self._least_cap, self.cap // 2)
+        elif drafted >= self.cap:
+            self.cap *= 2
 
 
 class Policy:
-    """Chooses by a cost table (index 0: a pass of width 1, cost 1) and survival tables."""
+    """Chooses for one request, by the costs of its experience."""
 
-    def __init__(self, costs: Sequence[float], survival: Survival) -> None:
-        self._after_first = costs[1:]
-        self._survival = survival
-        self._idle = 0
+    def __init__(self, experience: Experience) -> None:
+        self._after_first = experience.costs[1:]
+        self._experience = experience
+        self._offered: Sequence[Candidate] = ()
+        self._drafted = 0
 
-    def choose(self, candidates: Iterable[Candidate]) -> Candidate | None:
-        """The candidate that brings most, cut to its best length; None where plain is faster."""
-        best, best_rate = None, 1.0
-        first = None
+    def longest(self, limit: int) -> int:
+        """How many tokens of a candidate are worth looking at."""
+        return min(limit, self._experience.cap, len(self._after_first))
+
+    def choose(self, candidates: Sequence[Candidate]) -> Candidate | None:
+        """The candidate that brings most, cut to its best length; None where plain is better."""
+        # Plain decoding writes a token for 1: less is never worth while.
+        price = max(1.0, _CAUTION * self._experience.rate)
+        best, best_gain = None, 1.0 - price
         for candidate in candidates:
-            if not candidate.tokens:
-                continue
-            first = first or candidate
-            length, rate = self._best_length(candidate)
-            if rate > best_rate:
-                best, best_rate = candidate._replace(tokens=candidate.tokens[:length]), rate
-        if best is None and first is not None:
-            self._idle += 1
-            if self._idle >= _PROBE_EVERY:
-                best = first._replace(tokens=first.tokens[:1])
-        if best is not None:
-            self._idle = 0
-        return best
+            reached, expected = 1.0, 1.0
+            chances = self._experience.survival.chances(candidate)
+            steps = zip(chances, self._after_first, strict=False)
+            for length, (chance, cost) in enumerate(steps, start=1):
+                reached *= chance
+                expected += reached
+                gain = expected - price * cost
+                if gain > best_gain:
+                    best_gain, best = gain, (candidate, length)
+                if reached < _HOPELESS:
+                    break
+        self._offered = candidates
+        self._drafted = best[1] if best else 0
+        return best[0]._replace(tokens=best[0].tokens[: best[1]]) if best else None
 
-    def learn(self, candidate: Candidate, accepted: int, judged: int) -> None:
-        """Of the candidate's first `judged` tokens the first `accepted` were right."""
-        self._survival.learn(candidate.source, candidate.run, accepted, judged)
-
-    def _best_length(self, candidate: Candidate) -> tuple[int, float]:
-        count = min(len(candidate.tokens), len(self._after_first))
-        best, best_rate = 0, 1.0
-        reached, expected = 1.0, 1.0
-        chances = self._survival.chances(candidate.source, candidate.run, count)
-        steps = zip(chances, self._after_first, strict=False)
-        for length, (chance, cost) in enumerate(steps, start=1):
-            reached *= chance
-            expected += reached
-            if expected > best_rate * cost:
-                best, best_rate = length, expected / cost
-        return best, best_rate
-
-
-def _bucket(run: int) -> int:
-    return min(run.bit_length(), _LAST_BUCKET)
-
-
-def _runs(bucket: int) -> tuple[int, int]:
-    """The lengths [first, end) that share a bucket."""
-    first = 1 << (bucket - 1) if bucket else 0
-    return first, _LONGEST if bucket == _LAST_BUCKET else max(1, 2 * first)
+    def learn(self, written: Sequence[int], accepted: int) -> None:
+        """A pass wrote `written`, of which the first `accepted` were drafted."""
+        for candidate in self._offered:
+            right = common_length(candidate.tokens, written)
+            self._experience.survival.learn(
+                candidate, right, min(len(written), len(candidate.tokens))
+            )
+        self._experience.passed(len(written), self._drafted, accepted)
+        self._offered, self._drafted = (), 0

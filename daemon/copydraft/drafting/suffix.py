@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from copydraft.drafting.policy import Candidate
+from copydraft.drafting.candidate import Candidate
 from copydraft.index.session import SessionIndex
 from copydraft.tokens import Document
 
@@ -28,6 +28,20 @@ def candidate(index: SessionIndex, documents: list[Document], limit: int) -> Can
         return None
     votes = Counter(match.following for match in matches)
     match = max(matches, key=lambda match: (votes[match.following], match.position))
+    agreeing = votes[match.following]
+    if len(matches) == 1:
+        share = "single"
+    elif agreeing == len(matches):
+        share = "all"
+    else:
+        share = "most" if 2 * agreeing > len(matches) else "few"
     tokens = index.following(match, limit)
     document = documents[match.document]
-    return Candidate(SOURCE, match.length, tokens, document.corpus, document.path)
+    return Candidate(
+        SOURCE,
+        match.length,
+        tokens,
+        document.corpus,
+        document.path,
+        (f"{SOURCE} agree {share}",),
+    )

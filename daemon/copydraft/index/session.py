@@ -62,17 +62,21 @@ class SessionIndex:
         key = self._before(len(self._tokens))
         at = bisect_left(self._places, key, key=self._before)
         left, right = at - 1, at
+        left_length, right_length = self._common(left, key), self._common(right, key)
         found: list[Match] = []
         best = 1
         while len(found) < most:
-            left_length = self._common(left, key)
-            right_length = self._common(right, key)
             length = max(left_length, right_length)
             if length < best:
                 break
-            index = left if left_length == length else right
-            left, right = (left - 1, right) if index == left else (left, right + 1)
-            place = self._places[index]
+            if left_length == length:
+                place = self._places[left]
+                left -= 1
+                left_length = self._common(left, key)
+            else:
+                place = self._places[right]
+                right += 1
+                right_length = self._common(right, key)
             token = self._tokens[place]
             if token >= 0:
                 best = length
@@ -96,7 +100,12 @@ class SessionIndex:
         before = self._before(self._places[index])
         if before == key:
             return len(key)
-        return next((i for i, (a, b) in enumerate(zip(before, key, strict=False)) if a != b), 0)
+        length = 0
+        for a, b in zip(before, key, strict=False):
+            if a != b:
+                break
+            length += 1
+        return length
 
     def _filed(self) -> list[int]:
         """Places 1 … n-1 in order of the text before them."""
