@@ -14,4 +14,7 @@ def run_daemon(config: Config) -> None:
         DaemonUnavailable: there is a daemon already; the message names it.
         DiskProblem: the lock or the socket cannot be made.
     """
-    process.run(config, lambda store: Scheduler(config, record=store.record, costs=store))
+    process.run(
+        config,
+        lambda store: Scheduler(config, record=store.record, costs=store, profiles=store),
+    )

@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, aclosing
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import click
 import msgspec
@@ -19,6 +19,7 @@ from copydraft.client import Client
 from copydraft.errors import BadRequest, Cancelled, CopydraftError
 from copydraft.protocol import (
     Delta,
+    EditFormat,
     EditRequest,
     EditResult,
     Event,
@@ -89,6 +90,11 @@ class Target(NamedTuple):
         start, end = Lines.parse(lines).within(document.text)
         return cls(document, Region(path=str(file), text=document.text, start=start, end=end))
 
+    def generation(self, generation: Generation) -> Generation:
+        """The request's, in the repository of the file."""
+        root = documents.repository_of(self.document.path)
+        return msgspec.structs.replace(generation, workspace=str(root or ""))
+
     def write(self, replacement: str) -> None:
         """Put `replacement` in the place of the lines, in the file."""
         lines = split_lines(self.region.text)
@@ -97,7 +103,13 @@ class Target(NamedTuple):
 
 
 def edit(
-    target: Target, instruction: str, generation: Generation, *, write: bool, as_json: bool
+    target: Target,
+    instruction: str,
+    generation: Generation,
+    *,
+    edit_format: EditFormat | Literal[""] = "",
+    write: bool,
+    as_json: bool,
 ) -> None:
     """The edit's diff (or JSON) on stdout, progress and a summary on stderr.
 
@@ -105,7 +117,12 @@ def edit(
         CopydraftError: whatever went wrong; the file is then as it was.
     """
     console = terminal.stderr()
-    request = EditRequest(region=target.region, instruction=instruction, generation=generation)
+    request = EditRequest(
+        region=target.region,
+        instruction=instruction,
+        format=edit_format,
+        generation=target.generation(generation),
+    )
     with terminal.progress(console) as progress:
         result = run(lambda client: client.edit(request), EditResult, progress.show)
     write = write and bool(result.diff)

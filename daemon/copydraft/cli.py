@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
 from copydraft import __version__
+from copydraft.cli_options import file_argument, generation_of, lines_option, with_generation
 from copydraft.errors import BadRequest, Cancelled, CopydraftError, DiskProblem
+from copydraft.index_cli import index_group
+from copydraft.json_option import JSON, json_option
 from copydraft.printable import printable
-
-if TYPE_CHECKING:
-    from copydraft.protocol import Generation
 
 # Everything else is imported inside the commands: `--help` and `status` must answer at once.
 # ruff: noqa: PLC0415
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _JSON = "copydraft.json"
+_EDIT_FORMATS = ("fence", "search-replace", "unified-diff", "tool-call", "plain")
 
 
 class _Root(click.Group):
@@ -52,7 +51,7 @@ class _Root(click.Group):
                     f"this is a bug: {type(error).__name__}: {error}",
                     "please report it, with what COPYDRAFT_DEBUG=1 prints for the same command",
                 )
-        report(fault, as_json=_JSON in context.meta)
+        report(fault, as_json=JSON in context.meta)
         sys.exit(fault.exit_status)
 
 
@@ -72,77 +71,6 @@ def report(fault: CopydraftError, *, as_json: bool = False) -> None:
             click.echo(json.dumps({"error": error, **fault.answer}))
 
 
-# --- options that several commands have -----------------------------------------------------
-
-
-def _remember_json(context: click.Context, _: click.Parameter, value: bool) -> bool:
-    if value:
-        context.meta[_JSON] = True
-    return value
-
-
-_json_option = click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    is_eager=True,
-    callback=_remember_json,
-    help="Print one JSON object on stdout and nothing else there.",
-)
-
-
-_file_argument = click.argument("file", type=click.Path(path_type=Path))
-_lines_option = click.option(
-    "--lines",
-    default=":",
-    metavar="A:B",
-    help="Lines to work on, counted from 1, both ends included: A:B, A, A: or :B. "
-    "Without it, the whole file.",
-)
-
-
-_generation_options: list[Callable[[Any], Any]] = [
-    click.option("--model", default="", help="Model by name or path of a .gguf."),
-    click.option("--no-draft", is_flag=True, help="Decode plainly, for comparison."),
-    click.option("--strict", is_flag=True, help="Decode near ties alone: exactly the plain text."),
-    click.option(
-        "--temperature",
-        type=click.FloatRange(0, 5),
-        default=0.0,
-        show_default=True,
-        help="0 picks the likeliest token, higher values vary more.",
-    ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0, 2**32 - 1),
-        default=0,
-        show_default=True,
-        help="Random seed where the temperature is above 0.",
-    ),
-]
-
-
-def _with_generation(command: F) -> F:
-    for option in reversed(_generation_options):
-        command = option(command)
-    return command
-
-
-def _generation(
-    model: str, no_draft: bool, strict: bool, temperature: float, seed: int
-) -> Generation:
-    from copydraft import config, terminal_models
-    from copydraft.protocol import Generation, Sampling
-
-    settings = config.load({"model": model or None, "strict": strict or None})
-    return Generation(
-        model=terminal_models.ready(settings.model),
-        sampling=Sampling(temperature=temperature, seed=seed),
-        draft=not no_draft,
-        strict=settings.strict,
-    )
-
-
 # --- requests -------------------------------------------------------------------------------
 
 
@@ -153,16 +81,17 @@ def cli() -> None:
 
 
 @cli.command()
-@_file_argument
-@_lines_option
+@file_argument
+@lines_option
 @click.option(
     "-i", "--instruction", required=True, help="What to do, in words; `-` reads it from stdin."
 )
 @click.option("--write", is_flag=True, help="Write the edit into the file.")
-@_with_generation
-@_json_option
+@click.option("--format", "form", type=click.Choice(_EDIT_FORMATS), help="How edits are written.")
+@with_generation
+@json_option
 def edit(
-    file: Path, lines: str, instruction: str, write: bool, as_json: bool, **options: Any
+    file: Path, lines: str, instruction: str, write: bool, form: Any, as_json: bool, **options: Any
 ) -> None:
     """Rewrite lines of FILE as an instruction says, and print the diff."""
     from copydraft import ask
@@ -172,7 +101,8 @@ def edit(
     if not instruction.strip():
         raise BadRequest("the instruction is empty", "say what to do: -i 'Add type hints'")
     target = ask.Target.read(file, lines)
-    ask.edit(target, instruction, _generation(**options), write=write, as_json=as_json)
+    generation = generation_of(**options)
+    ask.edit(target, instruction, generation, edit_format=form or "", write=write, as_json=as_json)
 
 
 def _stdin() -> str:
@@ -187,17 +117,17 @@ def _stdin() -> str:
 
 
 @cli.command()
-@_file_argument
-@_lines_option
+@file_argument
+@lines_option
 @click.option("-q", "--question", default="", help="What to explain in particular.")
-@_with_generation
-@_json_option
+@with_generation
+@json_option
 def explain(file: Path, lines: str, question: str, as_json: bool, **options: Any) -> None:
     """Explain lines of FILE in Markdown."""
     from copydraft import ask
 
     target = ask.Target.read(file, lines)
-    ask.explain(target, question, _generation(**options), as_json=as_json)
+    ask.explain(target, question, generation_of(**options), as_json=as_json)
 
 
 # --- models ---------------------------------------------------------------------------------
@@ -209,7 +139,7 @@ def model_group() -> None:
 
 
 @model_group.command("list")
-@_json_option
+@json_option
 def model_list(as_json: bool) -> None:
     """Show all models that are known by name, and what is here."""
     from copydraft import terminal_models
@@ -219,7 +149,7 @@ def model_list(as_json: bool) -> None:
 
 @model_group.command("pull")
 @click.argument("name")
-@_json_option
+@json_option
 def model_pull(name: str, as_json: bool) -> None:
     """Download a model. What was interrupted goes on where it stopped."""
     from copydraft import terminal_models
@@ -230,7 +160,7 @@ def model_pull(name: str, as_json: bool) -> None:
 
 @model_group.command("use")
 @click.argument("name")
-@_json_option
+@json_option
 def model_use(name: str, as_json: bool) -> None:
     """Choose the model, by name or path. It is used wherever none is named."""
     from copydraft.models import library
@@ -241,7 +171,7 @@ def model_use(name: str, as_json: bool) -> None:
 
 @model_group.command("path")
 @click.argument("name")
-@_json_option
+@json_option
 def model_path(name: str, as_json: bool) -> None:
     """Print where the file of a model is."""
     from copydraft.models import library
@@ -252,7 +182,7 @@ def model_path(name: str, as_json: bool) -> None:
 
 @model_group.command("remove")
 @click.argument("name")
-@_json_option
+@json_option
 def model_remove(name: str, as_json: bool) -> None:
     """Delete a downloaded model."""
     from copydraft.models import library
@@ -327,7 +257,7 @@ def daemon_logs(count: int, follow: bool) -> None:
 
 
 @click.command()
-@_json_option
+@json_option
 def status(as_json: bool) -> None:
     """Show the daemon, its model and the device really used."""
     from copydraft import control
@@ -341,7 +271,7 @@ daemon_group.add_command(status)
 
 @cli.group("stats", invoke_without_command=True)
 @click.option("--days", type=click.IntRange(1, 36_500), help="Only the last N days.")
-@_json_option
+@json_option
 @click.pass_context
 def stats_group(context: click.Context, days: int | None, as_json: bool) -> None:
     """Show what requests cost and what drafting brought."""
@@ -368,7 +298,7 @@ def config_group() -> None:
 
 
 @config_group.command("show")
-@_json_option
+@json_option
 def config_show(as_json: bool) -> None:
     """Show every setting, its value and where that comes from."""
     from copydraft import control
@@ -377,12 +307,48 @@ def config_show(as_json: bool) -> None:
 
 
 @cli.command()
-@_json_option
-def doctor(as_json: bool) -> None:
+@click.option("--format", "formats", is_flag=True, help="Try the answer formats on the model.")
+@json_option
+def doctor(formats: bool, as_json: bool) -> None:
     """Say what keeps copydraft from working here. Each problem comes with what mends it."""
+    if formats:
+        from copydraft import format_trial
+
+        sys.exit(format_trial.examine(as_json=as_json))
     from copydraft import control
 
     sys.exit(control.examine(as_json=as_json))
+
+
+# --- measuring -------------------------------------------------------------------------------
+
+
+def _forwarded(name: str, module: str, summary: str) -> click.Command:
+    """A command whose arguments are declared in another module, imported when it is called."""
+
+    @click.command(
+        name,
+        help=summary,
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True},
+    )
+    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+    @click.pass_context
+    def forward(context: click.Context, arguments: tuple[str, ...]) -> Any:
+        command = getattr(importlib.import_module(module), f"{name}_command")
+        with command.make_context(name, list(arguments), parent=context.parent) as inner:
+            return command.invoke(inner)
+
+    return forward
+
+
+for _name, _module, _summary in (
+    ("profile", "profile_command", "Learn from a repository's edits how to draft here."),
+    ("replay", "commands", "Replay traces or edit tasks through drafters, without a model."),
+    ("bench", "bench", "Measure drafting on a real model."),
+):
+    cli.add_command(_forwarded(_name, f"copydraft.evaluation.{_module}", _summary))
+cli.add_command(index_group)
 
 
 def main() -> None:

@@ -36,12 +36,16 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Layers on the card; -1: all."""
     max_draft: Annotated[int, msgspec.Meta(ge=0, le=127)] = 63
     """Most drafted tokens in one pass; 0 switches drafting off."""
+    edit_format: Literal["fence", "search-replace", "unified-diff", "tool-call", "plain"] = "fence"
+    """How the model writes an edit; `copydraft doctor --format` tells which formats it masters."""
     strict: bool = False
-    """Decode near ties alone, so that drafting cannot change greedy text."""
+    """Settle near ties by plain decoding, so that drafting cannot change greedy text."""
     idle_unload_minutes: _Minutes = 15.0
     """The model leaves memory after so long without a request; inf: never."""
     idle_exit_minutes: _Minutes = 120.0
     """The daemon exits after so long without a client; inf: never."""
+    record: bool = False
+    """Keep the tokens of every request in the state directory, to profile and replay them."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 

@@ -40,6 +40,21 @@ def state_database() -> Path:
     return state_dir() / "state.db"
 
 
+def index_database() -> Path:
+    """Text to draft from; made anew when it is gone."""
+    return cache_dir() / "index.db"
+
+
+def global_directories_file() -> Path:
+    """Directories that the user added to the global corpus."""
+    return state_dir() / "global-directories.txt"
+
+
+def traces_file() -> Path:
+    """Requests that were recorded: prompts and answers, as tokens."""
+    return state_dir() / "traces.jsonl"
+
+
 def log_file() -> Path:
     return state_dir() / "daemon.log"
 

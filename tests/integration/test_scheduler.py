@@ -49,6 +49,19 @@ class Costs:
         self.saved[key] = ms_by_width
 
 
+class Profiles:
+    """Remembers the profiles that are saved."""
+
+    def __init__(self) -> None:
+        self.saved: dict[str, bytes] = {}
+
+    def load_profiles(self) -> dict[str, bytes]:
+        return self.saved
+
+    def save_profile(self, kind: str, profile: bytes) -> None:
+        self.saved[kind] = profile
+
+
 class Listener:
     """Collects the events of a request; with `hold`, the engine waits at the first text."""
 
@@ -98,8 +111,11 @@ class Serving:
 
     def __init__(self, model: Path, config: Config) -> None:
         self.recorded: list[RequestStats] = []
+        self.profiles = Profiles()
         self.model = model
-        self.scheduler = Scheduler(config, record=self.recorded.append, costs=Costs())
+        self.scheduler = Scheduler(
+            config, record=self.recorded.append, costs=Costs(), profiles=self.profiles
+        )
 
     def edit(self, generation: Generation = DEFAULT, *, hold: bool = False) -> Listener:
         return self.submit(

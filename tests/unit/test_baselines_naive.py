@@ -18,7 +18,7 @@ from copydraft.evaluation.baselines.sam_decoding import SuffixAutomaton
 from copydraft.evaluation.baselines.suffix_decoding import SuffixTree
 from copydraft.evaluation.drafters import Replayed
 from copydraft.evaluation.replay import passes
-from copydraft.evaluation.traces import Trace
+from copydraft.traces import Trace
 
 texts = st.lists(st.integers(1, 3), min_size=1, max_size=40)
 

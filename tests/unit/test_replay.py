@@ -16,8 +16,8 @@ from copydraft.evaluation.curves import curve
 from copydraft.evaluation.drafters import DRAFTERS, Entry, MakeDrafter
 from copydraft.evaluation.replay import replay, run
 from copydraft.evaluation.report import as_json
-from copydraft.evaluation.traces import Source, Trace
 from copydraft.tokens import Draft
+from copydraft.traces import Source, Trace
 
 TRACE = Trace(kind="edit", prompt=[0], output=[1, 2, 3, 4, 5, 6])
 CURVES = {"dear": [1.0, 2.0, 3.0, 4.5], "free": [1.0, 1.0, 1.0, 1.0]}

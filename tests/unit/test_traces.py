@@ -9,8 +9,9 @@ import pytest
 
 from copydraft.engine.llama import Model
 from copydraft.errors import BadRequest, FileProblem
-from copydraft.evaluation.traces import EditTask, Trace, read
+from copydraft.evaluation.traces import EditTask, read
 from copydraft.tokens import Document
+from copydraft.traces import Trace
 
 RECORD = (
     b'{"kind": "edit", "model": "m", "prompt": [1, 2], "output": [3, 4], "top8": [[4, 5]],'

@@ -26,6 +26,22 @@ class Picker(Protocol):
         ...
 
 
+_TOP = 8
+
+
+class Recorder:
+    """Passes picks on, and keeps the likeliest ids of each position, likeliest first."""
+
+    def __init__(self, picker: Picker) -> None:
+        self.top8: list[list[int]] = []
+        self._picker = picker
+
+    def pick(self, logits: NDArray[np.float32]) -> Pick:
+        top = np.argpartition(logits, -_TOP)[-_TOP:]
+        self.top8.append([int(i) for i in top[np.argsort(-logits[top])]])
+        return self._picker.pick(logits)
+
+
 class Greedy:
     """The likeliest token; the margin is its lead over the second, in logits."""
 

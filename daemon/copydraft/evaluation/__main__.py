@@ -1,4 +1,4 @@
-"""`python -m copydraft.evaluation`: what scripts/replay, bench and mine_edits run."""
+"""`python -m copydraft.evaluation`: what scripts/replay, record, bench and mine_edits run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ import click
 
 from copydraft.errors import CopydraftError
 from copydraft.evaluation.bench import bench_command
-from copydraft.evaluation.commands import mine_command, replay_command
+from copydraft.evaluation.commands import (
+    learn_command,
+    mine_command,
+    record_command,
+    replay_command,
+)
 
 
-@click.group(commands=[replay_command, bench_command, mine_command])
+@click.group(commands=[replay_command, bench_command, mine_command, record_command, learn_command])
 def main() -> None:
     """Measure drafters without a daemon."""
     logging.getLogger("copydraft").setLevel(logging.ERROR)  # llama.cpp's remarks on vocabularies

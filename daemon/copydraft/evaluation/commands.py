@@ -13,13 +13,18 @@ import msgspec
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
+from copydraft import config as configuration
 from copydraft.errors import BadRequest
-from copydraft.evaluation import mine, report, traces
+from copydraft.evaluation import mine, profiling, record, report, traces
 from copydraft.evaluation.curves import curve
 from copydraft.evaluation.drafters import DRAFTERS, Entry
 from copydraft.evaluation.replay import Curves, replay
 from copydraft.evaluation.report import ByKind, Results
-from copydraft.evaluation.traces import Trace
+from copydraft.json_option import json_option
+from copydraft.protocol import Kind
+from copydraft.serving import loading
+from copydraft.serving.service import NoCosts
+from copydraft.traces import Trace
 
 _TRACES_PER_DRAWING = 20
 
@@ -51,9 +56,16 @@ _FILE = click.Path(path_type=Path)
     show_default=True,
     help="Most tokens in one pass.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--plot", type=_FILE, help="Draw the speedups, as SVG (needs matplotlib).")
+@json_option
 def replay_command(
-    file: Path, gguf: Path | None, drafters: str, cost: str, max_width: int, as_json: bool
+    file: Path,
+    gguf: Path | None,
+    drafters: str,
+    cost: str,
+    max_width: int,
+    plot: Path | None,
+    as_json: bool,
 ) -> None:
     """Replay recorded traces or edit tasks (FILE.jsonl) through drafters; no model runs."""
     chosen = _chosen(drafters)
@@ -61,12 +73,63 @@ def replay_command(
     with Console(stderr=True).status(f"reading {file}"):
         loaded = traces.read(file, gguf)
     results = _replay_all(loaded, chosen, curves)
+    if plot is not None:
+        # Heavy, and a tool of development: users do not have it.
+        from copydraft.evaluation.plots import draw_replay  # noqa: PLC0415
+
+        draw_replay(report.as_json(loaded, results), plot)
     if as_json:
         click.echo(json.dumps(report.as_json(loaded, results)))
         return
     console = Console()
     for table in report.tables(results):
         console.print(table)
+
+
+@click.command("record")
+@click.argument("tasks", type=_FILE)
+@click.option("--model", default="", help="Name or path of a GGUF; without it, the configured one.")
+@click.option("--kind", type=click.Choice(["edit", "explain"]), default="edit", show_default=True)
+@click.option("--limit", type=click.IntRange(1), default=60, show_default=True)
+@click.option("--out", type=_FILE, default=Path("traces.jsonl"), show_default=True)
+def record_command(tasks: Path, model: str, kind: Kind, limit: int, out: Path) -> None:
+    """Let a model answer edit tasks (TASKS.jsonl, the repositories in turn), and write traces.
+
+    An interrupted run goes on where it stopped.
+    """
+    chosen = traces.spread(traces.read_tasks(tasks), limit)
+    config = configuration.load()
+    loaded = loading.load(
+        loading.wanted(model, config), config, NoCosts(), lambda _: True, click.echo
+    )
+    try:
+        record.record(
+            loaded,
+            config,
+            chosen,
+            kind,
+            out,
+            lambda number, what: click.echo(f"{number} of {len(chosen)}: {what}", err=True),
+        )
+    finally:
+        loaded.engine.close()
+
+
+@click.command("learn")
+@click.argument("files", type=_FILE, nargs=-1, required=True)
+@click.option("--gguf", type=_FILE, help="Model whose tokenizer reads edit tasks.")
+@click.option("--out", type=click.File("wb"), default="-", help="File to write instead of stdout.")
+def learn_command(files: tuple[Path, ...], gguf: Path | None, out: IO[bytes]) -> None:
+    """Learn profiles from FILES of traces or edit tasks: what is shipped in drafting/profiles.json.
+
+    `copydraft profile` does it for the repository of a user.
+    """
+    loaded = [trace for file in files for trace in traces.read(file, gguf)]
+    curves = {name: curve(name, 64) for name in ("flat", "cpu")}
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("learning", total=len(loaded) * profiling.rounds(curves))
+        profiles = profiling.learn(loaded, curves, partial(progress.advance, bar))
+    out.write(msgspec.json.format(msgspec.json.encode(profiles), indent=1) + b"\n")
 
 
 @click.command("mine-edits")

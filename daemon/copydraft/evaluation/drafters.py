@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from copydraft.drafting.drafter import CopyDrafter
-from copydraft.drafting.policy import Policy, Survival
+from copydraft.drafting.policy import Experience, Policy
+from copydraft.drafting.profile import profile_of
 from copydraft.evaluation.baselines.ngram_map import NgramMapK
 from copydraft.evaluation.baselines.ngram_mod import ModTable, NgramMod
 from copydraft.evaluation.baselines.ngram_simple import NgramSimple
@@ -17,8 +17,9 @@ from copydraft.evaluation.baselines.sam_decoding import EarlierOutputs, SamDecod
 from copydraft.evaluation.baselines.suffix_decoding import SuffixDecoding, SuffixTree
 from copydraft.evaluation.baselines.token_recycling import Matrix, TokenRecycling
 from copydraft.evaluation.baselines.tree import TreeDraft
-from copydraft.evaluation.traces import Trace
+from copydraft.serving.learned import EarlierAnswers
 from copydraft.tokens import Draft
+from copydraft.traces import Trace
 
 _RECYCLED_NODES = 12
 
@@ -44,8 +45,20 @@ class Entry(NamedTuple):
 
 
 def _copydraft(costs: Sequence[float]) -> MakeDrafter:
-    survival: defaultdict[str, Survival] = defaultdict(Survival)
-    return lambda trace: CopyDrafter(trace.sources(), Policy(costs, survival[trace.kind]))
+    experience: dict[str, Experience] = {}
+    earlier = EarlierAnswers()
+
+    def make(trace: Trace) -> Replayed:
+        kind = trace.kind
+        if kind not in experience:
+            experience[kind] = Experience(profile_of(kind, {}), costs)
+        documents = [*earlier.of(trace.repo), *trace.sources()]
+        # As in the daemon, where the repository is the workspace. Nothing of this answer is
+        # drafted from before the next trace.
+        earlier.add(trace.repo, "", trace.output)
+        return CopyDrafter(documents, Policy(experience[kind]))
+
+    return make
 
 
 def _prompt_lookup(_: Sequence[float]) -> MakeDrafter:

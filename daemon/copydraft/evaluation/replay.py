@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from copydraft.evaluation.baselines.tree import accepted_length
 from copydraft.evaluation.drafters import Entry, MakeDrafter, Replayed
-from copydraft.evaluation.traces import Trace
+from copydraft.traces import Trace
 
 Curves = Mapping[str, Sequence[float]]
 """Costs by the curve's name; index 0 is width 1. All are as long as the widest pass."""

@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from copydraft.evaluation.replay import Tally
-from copydraft.evaluation.traces import Trace
+from copydraft.traces import Trace
 
 ByKind = Mapping[str, Tally]
 Results = Mapping[str, Mapping[str, ByKind]]

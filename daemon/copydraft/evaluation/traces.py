@@ -7,9 +7,9 @@ own answer format, read by a model's tokenizer; no weights are loaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 
@@ -20,40 +20,7 @@ from copydraft.models.gguf import read_metadata
 from copydraft.prompts import edit
 from copydraft.prompts.template import ChatTemplate
 from copydraft.protocol import EditRequest, Region
-from copydraft.tokens import Document
-
-
-class Source(msgspec.Struct, frozen=True):
-    """A `tokens.Document` in JSON."""
-
-    corpus: str
-    path: str
-    field: str
-    tokens: list[int]
-
-    def document(self) -> Document:
-        # The first traces call the region a part of the session.
-        corpus = "region" if self.field == "region" else self.corpus
-        return Document(corpus, self.path, self.field, self.tokens)
-
-
-class Trace(msgspec.Struct, frozen=True, kw_only=True):
-    """One request: token ids of prompt and answer, and further texts to draft from."""
-
-    kind: str
-    prompt: Annotated[list[int], msgspec.Meta(min_length=1)]
-    output: Annotated[list[int], msgspec.Meta(min_length=1)]
-    """The end token included, where the model wrote one."""
-    documents: list[Source] = []
-    top8: list[list[int]] = []
-    """The model's likeliest tokens after each token of the output but the last; or none."""
-    repo: str = ""
-    """Repository that the task is from, "" if not known."""
-
-    def sources(self) -> list[Document]:
-        """All that a drafter may copy from, as the daemon hands it over: the prompt last."""
-        documents = [source.document() for source in self.documents]
-        return [*documents, Document("session", "", "prompt", self.prompt)]
+from copydraft.traces import Source, Trace
 
 
 class EditTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,6 +106,28 @@ def read(path: Path, gguf: Path | None) -> list[Trace]:
         )
     vocabulary = Vocabulary(gguf)
     return [record if isinstance(record, Trace) else vocabulary.trace(record) for record in records]
+
+
+def read_tasks(path: Path) -> list[EditTask]:
+    """The edit tasks of a file.
+
+    Raises:
+        FileProblem: it cannot be read.
+        BadRequest: a line is no edit task, or there is none.
+    """
+    tasks = [record for record in _records(path) if isinstance(record, EditTask)]
+    if not tasks:
+        raise BadRequest(f"{path} holds no edit tasks", "scripts/mine_edits writes them")
+    return tasks
+
+
+def spread(tasks: Sequence[EditTask], limit: int) -> list[EditTask]:
+    """At most `limit` tasks, taken from the repositories in turn."""
+    by_repo: dict[str, list[EditTask]] = {}
+    for task in tasks:
+        by_repo.setdefault(task.repo, []).append(task)
+    rounds = zip_longest(*by_repo.values())
+    return [task for turn in rounds for task in turn if task is not None][:limit]
 
 
 def _records(path: Path) -> Iterator[Trace | EditTask]:

@@ -1,4 +1,4 @@
-"""How the state database came to its present shape: one function per step, recorded when applied.
+"""How the databases came to their present shape: one function per step, recorded when applied.
 
 A step that has been released is never edited; a change is a new step at the end.
 """
@@ -8,12 +8,16 @@ from __future__ import annotations
 from sqlite_utils import Database, Migrations
 
 STATE = Migrations("copydraft.state")
+"""Statistics and cost tables: kept for good."""
+
+INDEX = Migrations("copydraft.index")
+"""Text to draft from: a cache. Delete what a step cannot turn into the new shape."""
 
 
-def from_the_future(db: Database) -> list[str]:
+def from_the_future(db: Database, steps: Migrations = STATE) -> list[str]:
     """Steps that were applied to `db` by a newer copydraft and that this one does not know."""
-    known = {step.name for step in STATE.pending(Database(memory=True))}
-    return [step.name for step in STATE.applied(db) if step.name not in known]
+    known = {step.name for step in steps.pending(Database(memory=True))}
+    return [step.name for step in steps.applied(db) if step.name not in known]
 
 
 @STATE()
@@ -55,3 +59,49 @@ def m001_requests(db: Database) -> None:
 @STATE()
 def m002_costs(db: Database) -> None:
     db.table("costs").create({"key": str, "width": int, "ms": float}, pk=("key", "width"))
+
+
+@STATE()
+def m003_profiles(db: Database) -> None:
+    db.table("profiles").create({"kind": str, "profile": str}, pk="kind")
+
+
+@INDEX()
+def m001_shards(db: Database) -> None:
+    db.table("corpora").create(
+        {
+            "id": int,
+            "kind": str,  # "workspace" or "global"
+            "root": str,
+            "format": str,  # of the printed text; its name changes when what it prints does
+            "tokenizer": str,  # fingerprint
+            "used": int,  # s since 1970, when it was last brought up to date
+        },
+        pk="id",
+    ).create_index(["kind", "root", "format", "tokenizer"], unique=True)
+    db.table("segments").create(
+        {
+            "id": int,
+            "corpus": int,
+            "size": int,  # tokens, those of dropped documents and separators included
+            "text": bytes,
+            "places": bytes,
+            "directory": bytes,
+            "checksum": int,  # CRC-32 of the three
+        },
+        pk="id",
+    ).create_index(["corpus"])
+    db.table("documents").create(
+        {
+            "corpus": int,
+            "path": str,  # below the corpus' root
+            "size": int,  # bytes of the file
+            "modified": int,  # ns since 1970
+            "changed": int,  # ns since 1970
+            "digest": str,  # of the content; "": it is no text that may be indexed
+            "segment": int,
+            "start": int,
+            "count": int,  # tokens
+        },
+        pk=("corpus", "path"),
+    ).create_index(["segment"])

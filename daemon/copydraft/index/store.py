@@ -1,4 +1,4 @@
-"""The state database: what requests cost, and what a pass costs on this machine.
+"""The state database: what requests cost, what a pass costs here, how requests are drafted.
 
 One thread owns the connection, so callers in any thread never wait for the disk when they write,
 and a report sees all that was recorded before it. Faults of the disk never reach a request: what
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class StateStore:
-    """Statistics and cost tables in the SQLite file at `path`, made when first needed."""
+    """Statistics, cost tables and profiles in the SQLite file at `path`, made when first needed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -54,7 +54,7 @@ class StateStore:
         return self._thread.submit(self._do, lambda db: usage.report(db, days)).result()
 
     def clear(self) -> None:
-        """Erase the statistics; cost tables stay.
+        """Erase the statistics; cost tables and profiles stay.
 
         Raises:
             DiskProblem: the database cannot be written.
@@ -78,6 +78,23 @@ class StateStore:
             with db.atomic():
                 db.table("costs").delete_where("key = ?", [key])
                 db.table("costs").insert_all(rows)
+
+        self._later(save)
+
+    # --- profiles (serving's ProfileStore) ---
+
+    def load_profiles(self) -> dict[str, bytes]:
+        def load(db: Database) -> dict[str, bytes]:
+            return {row["kind"]: row["profile"].encode() for row in db.table("profiles").rows}
+
+        return self._thread.submit(self._try, load).result() or {}
+
+    def save_profile(self, kind: str, profile: bytes) -> None:
+        """Replace the profile of a kind of request; returns at once."""
+        row = {"kind": kind, "profile": profile.decode()}
+
+        def save(db: Database) -> None:
+            db.table("profiles").upsert(row, pk="kind")
 
         self._later(save)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from copydraft.drafting.drafter import Drafter, NoDrafter
+from copydraft.engine.sampling import Recorder
 from copydraft.errors import Cancelled, CopydraftError
 from copydraft.serving.sequence import ActiveSequence, Limits
 
@@ -40,6 +41,8 @@ class Outcome:
     text: str
     spans: list[Span]
     margins: list[float]
+    top8: list[list[int]]
+    """The model's likeliest tokens at each position, where the setting `record` is on."""
     stats: RequestStats
     error: CopydraftError | None
 
@@ -69,12 +72,15 @@ def decode(
         tie_threshold=loaded.calibration.tie_threshold if strict and greedy else 0.0,
         stops=tuple(generation.stop),
     )
+    picker = engine.picker(generation.sampling)
+    # In strict mode, near ties are picked twice.
+    recorder = Recorder(picker) if config.record and not limits.tie_threshold else None
     costs = loaded.calibration.table(limits.draft + 1)
     sequence = ActiveSequence(
         engine,
         task.prompt,
         make_drafter(task, costs) if limits.draft else NoDrafter(),
-        engine.picker(generation.sampling),
+        recorder or picker,
         task.reader,
         limits,
         client.emit,
@@ -106,6 +112,7 @@ def decode(
         text=sequence.stream.text,
         spans=sequence.stream.spans,
         margins=margins,
+        top8=recorder.top8 if recorder else [],
         stats=stats,
         error=error,
     )

@@ -13,14 +13,16 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from copydraft import paths, traces
 from copydraft.config import Config
 from copydraft.drafting.drafter import CopyDrafter, Drafter
-from copydraft.drafting.policy import Policy, Survival
-from copydraft.errors import Cancelled, CopydraftError, EngineProblem
+from copydraft.drafting.policy import Policy
+from copydraft.errors import Cancelled, CopydraftError, DiskProblem, EngineProblem
 from copydraft.protocol import Event, Failed, Loading, Notice, Queued, RequestStats, Result
 from copydraft.serving import loading
-from copydraft.serving.decoding import decode
-from copydraft.serving.service import CostStore, Emit, ServingStatus
+from copydraft.serving.decoding import Outcome, decode
+from copydraft.serving.learned import EarlierAnswers, Experiences
+from copydraft.serving.service import CostStore, Emit, ProfileStore, ServingStatus
 from copydraft.serving.tasks import Request, Task, kind_of, task_of
 
 if TYPE_CHECKING:
@@ -49,7 +51,12 @@ class Scheduler:
     """The queue and the engine's thread, which starts at once and loads a model when needed."""
 
     def __init__(
-        self, config: Config, *, record: Callable[[RequestStats], None], costs: CostStore
+        self,
+        config: Config,
+        *,
+        record: Callable[[RequestStats], None],
+        costs: CostStore,
+        profiles: ProfileStore,
     ) -> None:
         self._config = config
         self._record = record
@@ -63,7 +70,8 @@ class Scheduler:
         self._idle_since: float | None = time.monotonic()
         self._last_rate = 0.0
         self._drafted = self._accepted = 0
-        self._survival: dict[Kind, Survival] = {}
+        self._experiences = Experiences(profiles)
+        self._answers = EarlierAnswers()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
@@ -178,18 +186,24 @@ class Scheduler:
         loaded = self._ready(job)
         kind = kind_of(job.request)
         task = task_of(job.request, loaded)
-        survival = self._survival.setdefault(kind, Survival())
+        generation = job.request.generation
+        earlier = self._answers.of(generation.workspace)
 
         def drafter(task: Task, costs: list[float]) -> Drafter:
-            return CopyDrafter(task.documents, Policy(costs, survival))
+            # Of places that match as long, the last counts: the prompt's.
+            documents = [*earlier, *task.documents]
+            return CopyDrafter(documents, Policy(self._experiences.of(kind, costs)))
 
         try:
-            outcome = decode(job.request.generation, kind, task, loaded, self._config, job, drafter)
+            outcome = decode(generation, kind, task, loaded, self._config, job, drafter)
         except EngineProblem:
             # Whatever went wrong in llama.cpp, the next request starts from a fresh model.
             self._unload()
             raise
         self._account(outcome.stats)
+        self._answers.add(generation.workspace, job.request.region.path, outcome.tokens)
+        if self._config.record:
+            self._keep(kind, task, outcome)
         try:
             if outcome.error is not None:
                 raise _stopping() if self._stopping else outcome.error
@@ -199,6 +213,16 @@ class Scheduler:
             )
         except CopydraftError as error:
             return Failed.of(error, outcome.text)
+
+    def _keep(self, kind: Kind, task: Task, outcome: Outcome) -> None:
+        """Record the request; that the disk is full is no reason to lose the answer."""
+        if not outcome.tokens:
+            return
+        trace = traces.record(kind, task.prompt, task.documents, outcome.tokens, outcome.top8)
+        try:
+            traces.append(paths.traces_file(), trace)
+        except DiskProblem as error:
+            _log.warning("%s; %s", error.message, error.hint)
 
     def _ready(self, job: Job) -> loading.Loaded:
         """The engine with the model that a request asks for."""
@@ -234,6 +258,8 @@ class Scheduler:
         with self._changed:
             loaded, self._loaded = self._loaded, None
         if loaded is not None:
+            self._answers.clear()
+            self._experiences.save()
             loaded.engine.close()
 
     def _account(self, stats: RequestStats) -> None:

@@ -70,3 +70,23 @@ class CostStore(Protocol):
         ...
 
     def save_cost(self, key: str, ms_by_width: dict[int, float]) -> None: ...
+
+
+class ProfileStore(Protocol):
+    """Keeps `drafting.profile.Profile` in JSON by kind of request; called as `CostStore` is."""
+
+    def load_profiles(self) -> dict[str, bytes]:
+        """All that are kept; none where they cannot be read."""
+        ...
+
+    def save_profile(self, kind: str, profile: bytes) -> None: ...
+
+
+class NoCosts:
+    """A `CostStore` that keeps nothing: costs are measured in every run."""
+
+    def load_cost(self, key: str) -> dict[int, float] | None:  # noqa: ARG002  # the protocol's
+        return None
+
+    def save_cost(self, key: str, ms_by_width: dict[int, float]) -> None:
+        pass

@@ -116,6 +116,12 @@ def region_lines(text: str, start: int, end: int) -> list[str]:
     return lines[start:end]
 
 
+def repository_of(path: Path) -> Path | None:
+    """The root of the git repository that a file is in, or None."""
+    folders = path.absolute().parents
+    return next((folder for folder in folders if (folder / ".git").exists()), None)
+
+
 def dominant_line_end(lines: Sequence[str]) -> str:
     r"""The most frequent line end, the first of equals; "" where no line has one."""
     ends = Counter(end for line in lines if (end := line_end(line)))

@@ -1,0 +1,99 @@
+"""Learn profiles from traces: where the drafting of a kind of request begins."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from copydraft.drafting.drafter import CopyDrafter
+from copydraft.drafting.policy import Experience, Policy
+from copydraft.drafting.profile import Profile, Profiles, profile_of
+from copydraft.evaluation.replay import Curves, Tally, passes
+from copydraft.traces import Trace
+
+_ROUNDS = 3
+"""Times that all traces are replayed; weights are averaged over the last round (Polyak)."""
+
+_CAPS = (8, 16, 32)
+_GIVEN_UP = 0.002
+"""Share of the speed that a lower cap may cost: it spares the rare long draft that is wrong."""
+
+
+def learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) -> Profiles:
+    """A profile for each kind of request in `traces`; `step` follows each replay of a trace."""
+    kinds = dict.fromkeys(trace.kind for trace in traces)
+    return {
+        kind: _learn([trace for trace in traces if trace.kind == kind], curves, step)
+        for kind in kinds
+    }
+
+
+def speedup(traces: Sequence[Trace], costs: Sequence[float], profiles: Profiles) -> float:
+    """Tokens for the time of a pass of width 1, over all traces; missing profiles are shipped."""
+    tally = Tally()
+    experience: dict[str, Experience] = {}
+    for trace in traces:
+        if trace.kind not in experience:
+            experience[trace.kind] = Experience(profile_of(trace.kind, profiles), costs)
+        _replay(trace, costs, experience[trace.kind], tally)
+    return tally.tokens / tally.cost[""]
+
+
+def rounds(curves: Curves) -> int:
+    """How often `learn` replays each trace."""
+    return (_ROUNDS + 1 + len(_CAPS)) * len(curves)
+
+
+def _learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) -> Profile:
+    profile = Profile()
+    sums: defaultdict[str, float] = defaultdict(float)
+    for number in range(_ROUNDS):
+        for trace in traces:
+            for costs in curves.values():
+                experience = Experience(profile, costs)
+                _replay(trace, costs, experience, Tally())
+                profile = experience.profile()
+                step()
+            if number == _ROUNDS - 1:
+                for name, weight in profile.weights.items():
+                    sums[name] += weight / len(traces)
+    weights = {name: round(weight, 3) for name, weight in sorted(sums.items())}
+    profile = msgspec.structs.replace(profile, weights=weights)
+    speeds = {
+        cap: _speeds(traces, curves, msgspec.structs.replace(profile, cap=cap), step)
+        for cap in (*_CAPS, Profile().cap)
+    }
+    best = speeds[Profile().cap]
+    enough = (cap for cap in _CAPS if _mean_ratio(speeds[cap], best) > 1 - _GIVEN_UP)
+    return Profile(
+        weights=weights,
+        passes=round(profile.passes, 3),
+        drafted=round(profile.drafted, 3),
+        cap=next(enough, Profile().cap),
+    )
+
+
+def _speeds(
+    traces: Sequence[Trace], curves: Curves, profile: Profile, step: Callable[[], object]
+) -> dict[str, float]:
+    """As `speedup`, by curve, for traces of one kind."""
+    speeds = {}
+    for name, costs in curves.items():
+        tally, experience = Tally(), Experience(profile, costs)
+        for trace in traces:
+            _replay(trace, costs, experience, tally)
+            step()
+        speeds[name] = tally.tokens / tally.cost[""]
+    return speeds
+
+
+def _replay(trace: Trace, costs: Sequence[float], experience: Experience, tally: Tally) -> None:
+    drafter = CopyDrafter(trace.sources(), Policy(experience))
+    for done in passes(trace, drafter, len(costs) - 1):
+        tally.add(done, {"": costs})
+
+
+def _mean_ratio(some: Mapping[str, float], best: Mapping[str, float]) -> float:
+    return sum(some[name] / best[name] for name in best) / len(best)

@@ -1,0 +1,95 @@
+"""Record what a model really answers: the tasks of a file, each as a trace."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from copydraft import traces
+from copydraft.config import Config
+from copydraft.drafting.drafter import CopyDrafter, Drafter
+from copydraft.drafting.policy import Experience, Policy
+from copydraft.drafting.profile import profile_of
+from copydraft.errors import CopydraftError
+from copydraft.evaluation.traces import EditTask
+from copydraft.protocol import EditRequest, Event, ExplainRequest, Generation, Kind, Region
+from copydraft.serving.decoding import decode
+from copydraft.serving.loading import Loaded
+from copydraft.serving.tasks import Request, Task, task_of
+
+
+class _Silent:
+    """A client that wants nothing but the outcome."""
+
+    def __init__(self) -> None:
+        self.cancelled = threading.Event()
+
+    def emit(self, event: Event) -> None:
+        pass
+
+
+def request_of(task: EditTask, kind: Kind, generation: Generation) -> Request:
+    """The task as an edit, or an explanation of its region."""
+    region = Region(path=task.path, text=task.file, start=task.start, end=task.end)
+    if kind == "explain":
+        return ExplainRequest(region=region, generation=generation)
+    return EditRequest(region=region, instruction=task.instruction, generation=generation)
+
+
+def record(
+    loaded: Loaded,
+    config: Config,
+    tasks: Sequence[EditTask],
+    kind: Kind,
+    out: Path,
+    tell: Callable[[int, str], object],
+) -> None:
+    """Append a trace of each task to `out`; those that have one are left out.
+
+    `tell` gets how many tasks are done, and what became of the last.
+
+    Raises:
+        DiskProblem: `out` cannot be written.
+    """
+    config = msgspec.structs.replace(config, record=True)
+    experiences: list[Experience] = []
+
+    def drafter(task: Task, costs: list[float]) -> Drafter:
+        if not experiences:
+            experiences.append(Experience(profile_of(kind, {}), costs))
+        return CopyDrafter(task.documents, Policy(experiences[0]))
+
+    done = _recorded(out)
+    for number, task in enumerate(tasks, start=1):
+        name = f"{task.repo} {task.commit} {kind}"
+        if name in done:
+            continue
+        generation = Generation()
+        try:
+            asked = task_of(request_of(task, kind, generation), loaded)
+            outcome = decode(generation, kind, asked, loaded, config, _Silent(), drafter)
+        except CopydraftError as error:
+            tell(number, error.message)
+            continue
+        trace = traces.record(
+            kind,
+            asked.prompt,
+            asked.documents,
+            outcome.tokens,
+            outcome.top8,
+            repo=task.repo,
+            name=name,
+        )
+        traces.append(out, trace)
+        tell(number, f"{len(outcome.tokens)} tokens in {outcome.stats.passes} passes")
+
+
+def _recorded(out: Path) -> set[str]:
+    """Names of the traces in a file that may not be there."""
+    if not out.exists():
+        return set()
+    lines = out.read_bytes().splitlines()
+    return {msgspec.json.decode(line, type=traces.Trace).name for line in lines}

@@ -1,0 +1,93 @@
+"""One request as its tokens: what a drafter may know of it, and what was then written.
+
+Traces are made of edit tasks (`evaluation.traces`), or recorded from real requests: the setting
+`record` and `scripts/record`. A file holds one JSON object a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from copydraft.errors import DiskProblem
+from copydraft.tokens import Document
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A `tokens.Document` in JSON."""
+
+    corpus: str
+    path: str
+    field: str
+    tokens: list[int]
+
+    def document(self) -> Document:
+        # The first traces call the region a part of the session.
+        corpus = "region" if self.field == "region" else self.corpus
+        return Document(corpus, self.path, self.field, self.tokens)
+
+
+class Trace(msgspec.Struct, frozen=True, kw_only=True):
+    """One request: token ids of prompt and answer, and further texts to draft from."""
+
+    kind: str
+    prompt: Annotated[list[int], msgspec.Meta(min_length=1)]
+    output: Annotated[list[int], msgspec.Meta(min_length=1)]
+    """The end token included, where the model wrote one."""
+    documents: list[Source] = []
+    top8: list[list[int]] = []
+    """The model's likeliest tokens after each token of the output but the last; or none."""
+    repo: str = ""
+    """Repository that the task is from, "" if not known."""
+    name: str = ""
+    """What was recorded, "" if nobody will ask."""
+
+    def sources(self) -> list[Document]:
+        """All that a drafter may copy from, as the daemon hands it over: the prompt last."""
+        documents = [source.document() for source in self.documents]
+        return [*documents, Document("session", "", "prompt", self.prompt)]
+
+
+def record(
+    kind: str,
+    prompt: Sequence[int],
+    documents: Sequence[Document],
+    output: Sequence[int],
+    top8: Sequence[Sequence[int]],
+    *,
+    repo: str = "",
+    name: str = "",
+) -> Trace:
+    """The trace of a request; `documents` may hold the prompt, `output` must not be empty."""
+    return Trace(
+        kind=kind,
+        prompt=list(prompt),
+        output=list(output),
+        documents=[
+            Source(document.corpus, document.path, document.field, list(document.tokens))
+            for document in documents
+            if document.field != "prompt"
+        ],
+        # The last token has nothing after it.
+        top8=[list(ids) for ids in top8[1 : len(output)]],
+        repo=repo,
+        name=name,
+    )
+
+
+def append(path: Path, trace: Trace) -> None:
+    """Add a line to the file at `path`, which is for the user's eyes only.
+
+    Raises:
+        DiskProblem: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        with path.open("ab") as out:
+            out.write(msgspec.json.encode(trace) + b"\n")
+    except OSError as error:
+        raise DiskProblem(f"cannot record to {path}: {error}", "free the disk") from error

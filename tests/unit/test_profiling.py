@@ -1,0 +1,58 @@
+"""Profiles are learned from traces: weights, the usual rate and the cap of each kind."""
+
+from __future__ import annotations
+
+import random
+
+from copydraft.evaluation import profiling
+from copydraft.traces import Source, Trace
+
+FLAT = {"flat": [1 + 0.012 * drafted for drafted in range(64)]}
+
+
+def copied(kind: str, count: int, every: int) -> list[Trace]:
+    """Answers that copy their region, but for one token in `every`."""
+    chance = random.Random(1)
+    traces = []
+    for _ in range(count):
+        region = [chance.randrange(1000) for _ in range(300)]
+        output = [t if i % every else 2000 + i for i, t in enumerate(region, start=1)]
+        traces.append(
+            Trace(
+                kind=kind,
+                prompt=[5000, *region],
+                output=output,
+                documents=[Source("region", "a.py", "text", region)],
+            )
+        )
+    return traces
+
+
+def nothing() -> None:
+    pass
+
+
+def test_every_kind_has_a_profile_of_its_own() -> None:
+    traces = [*copied("edit", 4, 100), *copied("explain", 4, 3)]
+    profiles = profiling.learn(traces, FLAT, nothing)
+    assert profiles.keys() == {"edit", "explain"}
+    assert profiles["edit"].passes < profiles["explain"].passes / 2
+
+
+def test_where_copies_are_short_the_cap_is_low() -> None:
+    profiles = profiling.learn([*copied("a", 4, 100), *copied("b", 4, 3)], FLAT, nothing)
+    assert profiles["b"].cap < profiles["a"].cap
+
+
+def test_a_learned_profile_is_no_slower_than_none_on_edits_of_the_same_kind() -> None:
+    learned = profiling.learn(copied("other", 12, 20), FLAT, nothing)
+    unseen = copied("other", 20, 20)[12:]
+    speeds = [profiling.speedup(unseen, FLAT["flat"], given) for given in (learned, {})]
+    assert speeds[0] >= speeds[1]
+
+
+def test_progress_is_told_as_often_as_was_said() -> None:
+    told = []
+    traces = copied("edit", 3, 20)
+    profiling.learn(traces, FLAT, lambda: told.append(1))
+    assert len(told) == profiling.rounds(FLAT) * len(traces)
