@@ -16,7 +16,6 @@ import click
 from copydraft import __version__
 from copydraft.cli_options import file_argument, generation_of, lines_option, with_generation
 from copydraft.errors import BadRequest, Cancelled, CopydraftError, DiskProblem
-from copydraft.index_cli import index_group
 from copydraft.json_option import JSON, json_option
 from copydraft.printable import printable
 
@@ -348,7 +347,6 @@ for _name, _module, _summary in (
     ("bench", "bench", "Measure drafting on a real model."),
 ):
     cli.add_command(_forwarded(_name, f"copydraft.evaluation.{_module}", _summary))
-cli.add_command(index_group)
 
 
 def main() -> None:

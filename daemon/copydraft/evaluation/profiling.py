@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -17,9 +17,6 @@ _ROUNDS = 3
 """Times that all traces are replayed; weights are averaged over the last round (Polyak)."""
 
 _CAPS = (8, 16, 32)
-_GIVEN_UP = 0.002
-"""Share of the speed that a lower cap may cost: it spares the rare long draft that is wrong."""
-
 
 def learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) -> Profiles:
     """A profile for each kind of request in `traces`; `step` follows each replay of a trace."""
@@ -66,7 +63,8 @@ def _learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) 
         for cap in (*_CAPS, Profile().cap)
     }
     best = speeds[Profile().cap]
-    enough = (cap for cap in _CAPS if _mean_ratio(speeds[cap], best) > 1 - _GIVEN_UP)
+    # A low cap spares the rare long draft that is wrong; it may cost nothing.
+    enough = (cap for cap in _CAPS if all(speeds[cap][name] >= best[name] for name in curves))
     return Profile(
         weights=weights,
         passes=round(profile.passes, 3),
@@ -93,7 +91,3 @@ def _replay(trace: Trace, costs: Sequence[float], experience: Experience, tally:
     drafter = CopyDrafter(trace.sources(), Policy(experience))
     for done in passes(trace, drafter, len(costs) - 1):
         tally.add(done, {"": costs})
-
-
-def _mean_ratio(some: Mapping[str, float], best: Mapping[str, float]) -> float:
-    return sum(some[name] / best[name] for name in best) / len(best)
