@@ -10,7 +10,7 @@ import msgspec
 from lsprotocol import types
 
 from copydraft.errors import BadRequest, FileChanged
-from copydraft.protocol import Region
+from copydraft.protocol import Generation, Region
 from copydraft_lsp.convert import whole_lines
 from copydraft_lsp.documents import Document
 from copydraft_lsp.regions import TrackedRegion
@@ -98,6 +98,14 @@ def find(server: CopydraftServer, target: Target) -> TrackedRegion:
     return TrackedRegion(document, *whole_lines(selection, len(document.lines)))
 
 
+def generation(server: CopydraftServer, region: TrackedRegion) -> Generation:
+    """How a request about the region is decoded, in the workspace folder that it is in."""
+    root = _folder(region.document, list(server.workspace.folders))
+    return msgspec.structs.replace(
+        server.settings.generation(server.editor), workspace=root.rstrip("/")
+    )
+
+
 def as_region(server: CopydraftServer, region: TrackedRegion) -> Region:
     """The region as the daemon takes it; it must not have moved yet."""
     return Region(
@@ -115,10 +123,17 @@ def shown_path(document: Document, folders: list[str]) -> str:
     """
     parts = urlsplit(document.uri)
     path = unquote(parts.path)
-    if parts.scheme == "file":
-        roots = [unquote(urlsplit(folder).path).rstrip("/") + "/" for folder in folders]
-        inside = [root for root in roots if path.startswith(root)]
-        return path.removeprefix(max(inside, key=len)) if inside else PurePosixPath(path).name
     name = PurePosixPath(path)
+    if parts.scheme == "file":
+        root = _folder(document, folders)
+        return path.removeprefix(root) if root else name.name
     suffix = _SUFFIXES.get(document.language, name.suffix)
     return (name.stem or "untitled") + suffix
+
+
+def _folder(document: Document, folders: list[str]) -> str:
+    """The innermost workspace folder that a document's file is in, with a slash behind, or ""."""
+    parts = urlsplit(document.uri)
+    roots = [unquote(urlsplit(folder).path).rstrip("/") + "/" for folder in folders]
+    inside = [root for root in roots if unquote(parts.path).startswith(root)]
+    return max(inside, key=len, default="") if parts.scheme == "file" else ""

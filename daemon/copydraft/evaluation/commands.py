@@ -119,7 +119,14 @@ def record_command(tasks: Path, model: str, kind: Kind, limit: int, out: Path) -
 @click.argument("files", type=_FILE, nargs=-1, required=True)
 @click.option("--gguf", type=_FILE, help="Model whose tokenizer reads edit tasks.")
 @click.option("--out", type=click.File("wb"), default="-", help="File to write instead of stdout.")
-def learn_command(files: tuple[Path, ...], gguf: Path | None, out: IO[bytes]) -> None:
+@click.option(
+    "--leave-one-out",
+    is_flag=True,
+    help="Tell instead what each repository gains by profiles of the others.",
+)
+def learn_command(
+    files: tuple[Path, ...], gguf: Path | None, out: IO[bytes], leave_one_out: bool
+) -> None:
     """Learn profiles from FILES of traces or edit tasks: what is shipped in drafting/profiles.json.
 
     `copydraft profile` does it for the repository of a user.
@@ -127,7 +134,22 @@ def learn_command(files: tuple[Path, ...], gguf: Path | None, out: IO[bytes]) ->
     loaded = [trace for file in files for trace in traces.read(file, gguf)]
     curves = {name: curve(name, 64) for name in ("flat", "cpu")}
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("learning", total=len(loaded) * profiling.rounds(curves))
+        total = len(loaded) * profiling.rounds(curves)
+        if leave_one_out:
+            repos = len({trace.repo for trace in loaded})
+            bar = progress.add_task("learning", total=(repos - 1) * total + 2 * len(loaded))
+            step = partial(progress.advance, bar)
+            tallies = profiling.leave_one_out(loaded, curves, step)
+            told = {
+                name: {
+                    "tokens_per_pass": tally.tokens / tally.passes,
+                    "speedup": tally.tokens / tally.cost[name],
+                }
+                for name, tally in tallies.items()
+            }
+            out.write(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
+            return
+        bar = progress.add_task("learning", total=total)
         profiles = profiling.learn(loaded, curves, partial(progress.advance, bar))
     out.write(msgspec.json.format(msgspec.json.encode(profiles), indent=1) + b"\n")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from copydraft.drafting.drafter import CopyDrafter
 from copydraft.drafting.policy import Experience, Policy
-from copydraft.drafting.profile import profile_of
+from copydraft.drafting.profile import Profiles, profile_of
 from copydraft.evaluation.baselines.ngram_map import NgramMapK
 from copydraft.evaluation.baselines.ngram_mod import ModTable, NgramMod
 from copydraft.evaluation.baselines.ngram_simple import NgramSimple
@@ -44,14 +44,15 @@ class Entry(NamedTuple):
     needs_top8: bool = False
 
 
-def _copydraft(costs: Sequence[float]) -> MakeDrafter:
+def copydraft(costs: Sequence[float], profiles: Profiles | None = None) -> MakeDrafter:
+    """Ours, as the daemon runs it; with `profiles` in place of those that are shipped."""
     experience: dict[str, Experience] = {}
     earlier = EarlierAnswers()
 
     def make(trace: Trace) -> Replayed:
         kind = trace.kind
         if kind not in experience:
-            experience[kind] = Experience(profile_of(kind, {}), costs)
+            experience[kind] = Experience(profile_of(kind, profiles or {}), costs)
         documents = [*earlier.of(trace.repo), *trace.sources()]
         # As in the daemon, where the repository is the workspace. Nothing of this answer is
         # drafted from before the next trace.
@@ -113,7 +114,7 @@ def _oracle(costs: Sequence[float]) -> MakeDrafter:
 
 
 DRAFTERS = {
-    "copydraft": Entry(_copydraft, by_cost=True),
+    "copydraft": Entry(copydraft, by_cost=True),
     "prompt-lookup": Entry(_prompt_lookup),
     "prompt-lookup-recent": Entry(_prompt_lookup_recent),
     "llama-cpp-python": Entry(_llama_cpp_python),

@@ -10,13 +10,15 @@ import msgspec
 from copydraft.drafting.drafter import CopyDrafter
 from copydraft.drafting.policy import Experience, Policy
 from copydraft.drafting.profile import Profile, Profiles, profile_of
-from copydraft.evaluation.replay import Curves, Tally, passes
+from copydraft.evaluation.drafters import copydraft
+from copydraft.evaluation.replay import Curves, Tally, passes, run
 from copydraft.traces import Trace
 
 _ROUNDS = 3
 """Times that all traces are replayed; weights are averaged over the last round (Polyak)."""
 
 _CAPS = (8, 16, 32)
+
 
 def learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) -> Profiles:
     """A profile for each kind of request in `traces`; `step` follows each replay of a trace."""
@@ -36,6 +38,20 @@ def speedup(traces: Sequence[Trace], costs: Sequence[float], profiles: Profiles)
             experience[trace.kind] = Experience(profile_of(trace.kind, profiles), costs)
         _replay(trace, costs, experience[trace.kind], tally)
     return tally.tokens / tally.cost[""]
+
+
+def leave_one_out(
+    traces: Sequence[Trace], curves: Curves, step: Callable[[], object]
+) -> dict[str, Tally]:
+    """By curve: each repository drafted with profiles that were learned on the others."""
+    tallies = {name: Tally() for name in curves}
+    for repo in dict.fromkeys(trace.repo for trace in traces):
+        profiles = learn([trace for trace in traces if trace.repo != repo], curves, step)
+        own = [trace for trace in traces if trace.repo == repo]
+        for name, costs in curves.items():
+            for tally in run(own, copydraft(costs, profiles), {name: costs}, step).values():
+                tallies[name].merge(tally)
+    return tallies
 
 
 def rounds(curves: Curves) -> int:

@@ -40,14 +40,14 @@ def register(server: CopydraftServer) -> None:
 async def _edit(
     server: CopydraftServer, asked: EditArguments, token: types.ProgressToken | None
 ) -> dict[str, Any]:
-    """The command's result: see README, "The language server"."""
+    """The command's result: see CONTRIBUTING, "The language server's commands"."""
     with target.find(server, asked) as region, server.jobs.started(asked.id) as job:
         form = server.settings.format()
         request = EditRequest(
             region=target.as_region(server, region),
             instruction=asked.instruction,
             format=form,
-            generation=server.settings.generation(server.editor),
+            generation=target.generation(server, region),
         )
         # Written in vain from then on: the region is checked again before anything is applied.
         region.on_loss = job.fail

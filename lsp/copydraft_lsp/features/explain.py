@@ -35,13 +35,13 @@ def register(server: CopydraftServer) -> None:
 async def _explain(
     server: CopydraftServer, asked: ExplainArguments, token: types.ProgressToken | None
 ) -> dict[str, Any]:
-    """The command's result: see README, "The language server"."""
+    """The command's result: see CONTRIBUTING, "The language server's commands"."""
     # Changes meanwhile do no harm: it is said of the lines as they were.
     with target.find(server, asked) as region, server.jobs.started(asked.id) as job:
         request = ExplainRequest(
             region=target.as_region(server, region),
             question=asked.question,
-            generation=server.settings.generation(server.editor),
+            generation=target.generation(server, region),
         )
         result = await ask(
             server,

@@ -69,6 +69,8 @@ async def test_the_path_is_told_from_the_innermost_folder(daemon: Running) -> No
             await editor.command(EDIT, editor.arguments(uri, (0, 1), instruction="echo a = 1\n"))
     paths = [ticket.request.region.path for ticket in daemon.service.tickets]
     assert paths == ["src/a.py", "src/a.py", "a.py"]
+    workspaces = [ticket.request.generation.workspace for ticket in daemon.service.tickets]
+    assert workspaces == ["/w", "/w/my lib", ""]
 
 
 async def test_untitled_documents_and_notebook_cells_are_named_by_language(
