@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import msgspec
@@ -46,6 +47,20 @@ def test_a_recorded_trace_needs_no_tokenizer(tmp_path: Path) -> None:
     (trace,) = read(written(tmp_path, RECORD), None)
     assert (trace.kind, trace.prompt, trace.output) == ("edit", [1, 2], [3, 4])
     assert trace.top8 == [[4, 5]]
+
+
+def test_a_gzipped_file_is_read_like_a_plain_one(tmp_path: Path) -> None:
+    packed = tmp_path / "traces.jsonl.gz"
+    packed.write_bytes(gzip.compress(RECORD + b"\n"))
+    assert read(packed, None) == read(written(tmp_path, RECORD), None)
+
+
+@pytest.mark.parametrize("data", [b"no gzip", gzip.compress(RECORD)[:-9]])
+def test_a_damaged_gzip_file_is_refused(tmp_path: Path, data: bytes) -> None:
+    packed = tmp_path / "traces.jsonl.gz"
+    packed.write_bytes(data)
+    with pytest.raises(FileProblem, match="cannot read"):
+        read(packed, None)
 
 
 def test_drafters_get_the_documents_and_then_the_prompt(tmp_path: Path) -> None:

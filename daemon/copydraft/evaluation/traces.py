@@ -1,12 +1,14 @@
 """Traces: what a drafter may know of a request, and what was then written.
 
-A file holds one JSON object a line: traces recorded from a model, or edit tasks as `mine` finds
-them in a repository. A task becomes a trace whose output is the committed text in the product's
-own answer format, read by a model's tokenizer; no weights are loaded.
+A file, plain or gzipped, holds one JSON object a line: traces recorded from a model, or edit tasks
+as `mine` finds them in a repository. A task becomes a trace whose output is the committed text in
+the product's own answer format, read by a model's tokenizer; no weights are loaded.
 """
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -132,9 +134,11 @@ def spread(tasks: Sequence[EditTask], limit: int) -> list[EditTask]:
 
 def _records(path: Path) -> Iterator[Trace | EditTask]:
     try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise FileProblem(f"cannot read {path}: {error.strerror}", "give a .jsonl file") from error
+        data = path.read_bytes()
+        lines = (gzip.decompress(data) if path.suffix == ".gz" else data).splitlines()
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileProblem(f"cannot read {path}: {reason}", "give a .jsonl file") from error
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
