@@ -1,0 +1,167 @@
+"""The daemon, statistics and settings on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import AsyncMock
+
+import msgspec
+import pytest
+
+from copydraft import paths, protocol
+from copydraft.errors import DaemonUnavailable
+from copydraft.protocol import (
+    StatsReport,
+)
+from tests.fixtures.fake_client import (
+    DAY,
+    STATUS,
+    TOTAL,
+    USAGE,
+    FakeClient,
+    run,
+)
+
+ROOT = Path(__file__).parents[2]
+
+
+# --- the daemon -------------------------------------------------------------------------------
+
+
+def test_status_is_a_few_plain_lines(client: type[FakeClient]) -> None:
+    assert run("status").stdout == (
+        "daemon    copydraft 0.1.0, process 4242, up 1 h 2 min, 90 MB resident\n"
+        "socket    /run/user/1000/copydraft/daemon.sock, 1 connected\n"
+        "model     none loaded\n"
+        "requests  0 running, 0 waiting, 0 ended\n"
+        "idle      model unloaded after 15 min, exit after never\n"
+    )
+    assert run("daemon", "status").stdout == run("status").stdout
+
+
+def test_the_status_shows_control_characters_of_a_models_name(
+    client: type[FakeClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = protocol.ModelStatus(
+        name="m\x1b[2J",
+        path="/m.gguf",
+        architecture="qwen2",
+        memory_kind="full",
+        device="CPU",
+        size_bytes=1,
+        context=1,
+        cost={},
+        pass_ms=1.0,
+    )
+    status = msgspec.structs.replace(STATUS, model=model)
+    monkeypatch.setattr(client, "status", AsyncMock(return_value=status))
+    assert "m␛[2J (qwen2, " in run("status").stdout
+
+
+def test_status_json_is_the_protocols(client: type[FakeClient]) -> None:
+    assert json.loads(run("status", "--json").stdout)["pid"] == 4242
+
+
+def test_status_of_no_daemon_says_so() -> None:
+    result = run("status")
+    assert result.stderr == (
+        "copydraft: no daemon is running\n  → `copydraft daemon start` starts one\n"
+    )
+    assert result.exit_code == DaemonUnavailable.exit_status
+
+
+def test_stopping_or_unloading_no_daemon_is_no_fault() -> None:
+    assert run("daemon", "stop").stdout == "the daemon was not running\n"
+    assert run("daemon", "unload").stdout == "no model was loaded\n"
+
+
+def test_logs_prints_the_last_lines() -> None:
+    paths.make_dir(paths.state_dir())
+    paths.log_file().write_text("one\ntwo\nthree\n")
+    assert run("daemon", "logs", "-n", "2").stdout == "two\nthree\n"
+
+
+def test_logs_says_where_a_log_will_be() -> None:
+    result = run("daemon", "logs")
+    assert (result.stdout, result.exit_code) == ("", 0)
+    assert result.stderr == f"there is no log yet; it will be {paths.log_file()}\n"
+
+
+def test_logs_follows_new_lines_and_new_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paths.make_dir(paths.state_dir())
+    log = paths.log_file()
+    log.write_text("the first\n")
+
+    def add() -> None:
+        with log.open("a") as file:
+            file.write("the second\n")
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    steps: Iterator[Callable[[], object]] = iter([add, lambda: log.write_text("new\n"), interrupt])
+    monkeypatch.setattr("time.sleep", lambda _: next(steps)())
+    result = run("daemon", "logs", "-f")
+    assert (result.stdout, result.exit_code) == ("the first\nthe second\nnew\n", 130)
+
+
+# --- statistics and settings ------------------------------------------------------------------
+
+
+def test_stats_json_covers_the_days_asked_for(client: type[FakeClient]) -> None:
+    assert json.loads(run("stats", "--days", "7", "--json").stdout)["days"] == 7
+
+
+def test_stats_shows_what_drafting_brought(client: type[FakeClient]) -> None:
+    shown = run("stats").stdout
+    rows = [line.split() for line in shown.splitlines()]
+    assert shown.startswith("Requests since the beginning\n")
+    assert ["total", "2", "1,200", "200", "100", "80%", "30", "50.0"] in rows
+    assert ["edit", "region", "90", "45", "50%"] in rows
+    assert "2026-11-29  " + "█" * 32 + "░" * 8 + " 100\n" in shown
+
+
+def test_stats_shows_names_with_brackets_as_they_are(
+    client: type[FakeClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = msgspec.structs.replace(USAGE, name="[bold]m[/x]")
+    report = StatsReport(days=None, total=TOTAL, by_kind=[], by_model=[usage], by_day=[DAY])
+    monkeypatch.setattr(client, "stats", AsyncMock(return_value=report))
+    assert "\n[bold]m[/x] " in run("stats").stdout
+
+
+def test_stats_clear_says_so(client: type[FakeClient]) -> None:
+    assert run("stats", "clear").stdout == "the statistics are erased\n"
+
+
+def test_config_show_tells_where_each_value_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths.make_dir(paths.config_file().parent)
+    paths.config_file().write_text("threads = 3\n")
+    monkeypatch.setenv("COPYDRAFT_STRICT", "1")
+    shown: dict[str, Any] = json.loads(run("config", "show", "--json").stdout)
+    assert shown["file"] == str(paths.config_file())
+    assert shown["settings"]["threads"] == {"value": 3, "from": "file"}
+    assert shown["settings"]["strict"] == {"value": True, "from": "environment"}
+    assert shown["settings"]["max_draft"] == {"value": 63, "from": "default"}
+    assert ["threads", "3", "file"] in [
+        line.split() for line in run("config", "show").stdout.splitlines()
+    ]
+
+
+def test_config_show_says_never_as_the_file_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPYDRAFT_IDLE_EXIT_MINUTES", "inf")
+    rows = [line.split() for line in run("config", "show").stdout.splitlines()]
+    assert ["idle_exit_minutes", "inf", "environment"] in rows
+
+
+def test_an_unknown_setting_is_told_with_the_file() -> None:
+    paths.make_dir(paths.config_file().parent)
+    paths.config_file().write_text("thread = 3\n")
+    result = run("config", "show")
+    assert result.exit_code == 2
+    assert f"the file is {paths.config_file()}" in result.stderr
