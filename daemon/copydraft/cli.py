@@ -22,7 +22,6 @@ from copydraft.printable import printable
 # Everything else is imported inside the commands: `--help` and `status` must answer at once.
 # ruff: noqa: PLC0415
 
-_JSON = "copydraft.json"
 _EDIT_FORMATS = ("fence", "search-replace", "unified-diff", "tool-call", "plain")
 
 

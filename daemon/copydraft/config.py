@@ -45,7 +45,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     idle_exit_minutes: _Minutes = 120.0
     """The daemon exits after so long without a client; inf: never."""
     record: bool = False
-    """Keep the tokens of every request in the state directory, to profile and replay them."""
+    """Keep the tokens of every request in the state directory, to replay them."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 

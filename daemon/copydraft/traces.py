@@ -6,14 +6,17 @@ Traces are made of edit tasks (`evaluation.traces`), or recorded from real reque
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import msgspec
 
 from copydraft.errors import DiskProblem
 from copydraft.tokens import Document
+
+_Tokens = list[Annotated[int, msgspec.Meta(ge=0, lt=2**31)]]
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -22,7 +25,7 @@ class Source(msgspec.Struct, frozen=True):
     corpus: str
     path: str
     field: str
-    tokens: list[int]
+    tokens: _Tokens
 
     def document(self) -> Document:
         # The first traces call the region a part of the session.
@@ -34,11 +37,11 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     """One request: token ids of prompt and answer, and further texts to draft from."""
 
     kind: str
-    prompt: Annotated[list[int], msgspec.Meta(min_length=1)]
-    output: Annotated[list[int], msgspec.Meta(min_length=1)]
+    prompt: Annotated[_Tokens, msgspec.Meta(min_length=1)]
+    output: Annotated[_Tokens, msgspec.Meta(min_length=1)]
     """The end token included, where the model wrote one."""
     documents: list[Source] = []
-    top8: list[list[int]] = []
+    top8: list[_Tokens] = []
     """The model's likeliest tokens after each token of the output but the last; or none."""
     repo: str = ""
     """Repository that the task is from, "" if not known."""
@@ -81,13 +84,37 @@ def record(
 def append(path: Path, trace: Trace) -> None:
     """Add a line to the file at `path`, which is for the user's eyes only.
 
+    A line that a fault cut off, now or earlier, is taken back.
+
     Raises:
         DiskProblem: it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600)
-        with path.open("ab") as out:
-            out.write(msgspec.json.encode(trace) + b"\n")
+        with path.open("r+b", buffering=0) as out:
+            size = _whole_lines(out)
+            out.truncate(size)
+            out.seek(size)
+            try:
+                out.write(msgspec.json.encode(trace) + b"\n")
+            except OSError:
+                out.truncate(size)
+                raise
     except OSError as error:
         raise DiskProblem(f"cannot record to {path}: {error}", "free the disk") from error
+
+
+_BLOCK = 65536
+
+
+def _whole_lines(file: BinaryIO) -> int:
+    """The size of a file without what stands behind its last line end."""
+    end = file.seek(0, os.SEEK_END)
+    while end:
+        start = max(0, end - _BLOCK)
+        file.seek(start)
+        if (found := file.read(end - start).rfind(b"\n")) >= 0:
+            return start + found + 1
+        end = start
+    return 0

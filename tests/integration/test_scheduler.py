@@ -56,10 +56,11 @@ class Profiles:
         self.saved: dict[str, bytes] = {}
 
     def load_profiles(self) -> dict[str, bytes]:
-        return self.saved
+        return dict(self.saved)
 
-    def save_profile(self, kind: str, profile: bytes) -> None:
-        self.saved[kind] = profile
+    def save_profile(self, kind: str, profile: bytes, *, was: bytes | None) -> None:
+        if self.saved.get(kind) == was:
+            self.saved[kind] = profile
 
 
 class Listener:
@@ -262,6 +263,28 @@ def test_an_answer_that_is_no_edit_is_refused_with_what_was_written(
     failure = serving.edit(Generation(model=str(lazy))).failure()
     assert failure.code == "answer-refused"
     assert "existing code" in failure.partial
+
+
+def test_what_was_learned_is_kept_when_the_model_is_unloaded(serving: Serving) -> None:
+    serving.edit().edit()
+    serving.scheduler.unload()
+    assert set(serving.profiles.saved) == {"edit"}
+
+
+def test_a_profile_that_came_meanwhile_survives_the_unloading(serving: Serving) -> None:
+    serving.edit().edit()
+    serving.profiles.saved["edit"] = b"{}"
+    serving.scheduler.unload()
+    assert serving.profiles.saved["edit"] == b"{}"
+
+
+def test_an_answer_is_drafted_from_in_its_workspace_alone(serving: Serving) -> None:
+    here, there = (Generation(workspace=name) for name in ("/here", "/there"))
+    first = serving.edit(here).edit().stats
+    other = serving.edit(there).edit().stats
+    again = serving.edit(here).edit().stats
+    assert other.passes >= again.passes
+    assert again.accepted.get("session", 0) > first.accepted.get("session", 0)
 
 
 def test_unloading_frees_the_model_and_the_next_request_loads_it(serving: Serving) -> None:

@@ -53,6 +53,13 @@ def test_a_chance_match_far_ahead_is_given_up_for_the_true_place() -> None:
     assert proposed(cursor) == [5, 6, 7]
 
 
+def test_no_more_than_thirty_two_tokens_are_compared_at_a_place() -> None:
+    # A region and an answer that repeat themselves match everywhere, as far back as one looks.
+    cursor = EditCursor(Document("region", "", "", (1, 2) * 1000))
+    cursor.append([1, 2] * 1000)
+    assert cursor._matched(2000) == 32
+
+
 def test_what_is_known_of_a_copy_is_whether_it_has_changed_and_how_long_ago() -> None:
     assert cursor_after(10, 11).candidate(1).traits == ("cursor changes 0",)
     assert cursor_after(10, 99, 12).candidate(1).traits == (

@@ -17,10 +17,11 @@ class Store:
         self.saved = dict(saved)
 
     def load_profiles(self) -> dict[str, bytes]:
-        return self.saved
+        return dict(self.saved)
 
-    def save_profile(self, kind: str, profile: bytes) -> None:
-        self.saved[kind] = profile
+    def save_profile(self, kind: str, profile: bytes, *, was: bytes | None) -> None:
+        if self.saved.get(kind) == was:
+            self.saved[kind] = profile
 
 
 def test_a_kind_begins_with_what_is_shipped() -> None:
@@ -39,7 +40,7 @@ def test_a_saved_profile_that_cannot_be_read_is_left_alone(
 ) -> None:
     experience = Experiences(Store(edit=b'{"passes": -1}')).of("edit", COSTS)
     assert experience.survival.weights == defaults()["edit"].weights
-    assert "the defaults are used" in caplog.text
+    assert "the default is used" in caplog.text
 
 
 def test_what_was_learned_is_there_for_the_next_process() -> None:
@@ -49,6 +50,23 @@ def test_what_was_learned_is_there_for_the_next_process() -> None:
         first.of("edit", COSTS).passed(6, drafted=5, accepted=5)
     first.save()
     assert Experiences(store).of("edit", COSTS).rate == pytest.approx(6 / 1.5, abs=0.1)
+
+
+def test_a_profile_that_was_put_there_meanwhile_is_not_overwritten() -> None:
+    store = Store()
+    experiences = Experiences(store)
+    experiences.of("edit", COSTS)
+    better = msgspec.json.encode(Profile(weights={"cursor run 0": 3.0}))
+    store.saved["edit"] = better
+    experiences.save()
+    assert store.saved["edit"] == better
+    assert experiences.of("edit", COSTS).survival.weights == {"cursor run 0": 3.0}
+
+
+def test_a_damaged_profile_leaves_those_of_other_kinds_alone() -> None:
+    good = msgspec.json.encode(Profile(weights={"cursor run 0": 3.0}))
+    experiences = Experiences(Store(edit=b"{", explain=good))
+    assert experiences.of("explain", COSTS).survival.weights == {"cursor run 0": 3.0}
 
 
 def test_answers_are_kept_by_workspace() -> None:

@@ -51,6 +51,13 @@ def test_a_learned_profile_is_no_slower_than_none_on_edits_of_the_same_kind() ->
     assert speeds[0] >= speeds[1]
 
 
+def test_leaving_a_repository_out_begins_with_nothing_where_no_other_is_there() -> None:
+    traces = copied("edit", 6, 20)
+    tally = profiling.leave_one_out(traces, FLAT, nothing)["flat"]
+    assert tally.tokens == 6 * 300
+    assert tally.cost["flat"] == profiling.leave_one_out(traces, FLAT, nothing)["flat"].cost["flat"]
+
+
 def test_progress_is_told_as_often_as_was_said() -> None:
     told = []
     traces = copied("edit", 3, 20)

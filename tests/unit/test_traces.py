@@ -49,6 +49,12 @@ def test_a_recorded_trace_needs_no_tokenizer(tmp_path: Path) -> None:
     assert trace.top8 == [[4, 5]]
 
 
+def test_token_ids_that_no_vocabulary_has_are_refused(tmp_path: Path) -> None:
+    for number in (b"-1", b"9223372036854775808"):
+        with pytest.raises(BadRequest, match="neither a trace nor an edit task"):
+            read(written(tmp_path, RECORD.replace(b"[1, 2]", b"[1, %s]" % number)), None)
+
+
 def test_a_gzipped_file_is_read_like_a_plain_one(tmp_path: Path) -> None:
     packed = tmp_path / "traces.jsonl.gz"
     packed.write_bytes(gzip.compress(RECORD + b"\n"))

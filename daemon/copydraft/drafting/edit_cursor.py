@@ -30,6 +30,9 @@ _MOST_PLACES = 64
 _BACK_RUN = 3
 """Shortest match that leads back before the last sure place."""
 
+_DEPTH = 32
+"""Longest match that is told apart."""
+
 _MOST_CHANGES = 2
 """Once the copy has parted from the document and come back, more changes are less likely."""
 
@@ -94,9 +97,9 @@ class EditCursor:
         return best
 
     def _matched(self, place: int) -> int:
-        """How many tokens before `place` equal the end of the output."""
+        """How many tokens before `place` equal the end of the output, `_DEPTH` at most."""
         length = 0
-        longest = min(place, len(self._output))
+        longest = min(place, len(self._output), _DEPTH)
         while length < longest and self._tokens[place - 1 - length] == self._output[-1 - length]:
             length += 1
         return length

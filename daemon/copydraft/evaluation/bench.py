@@ -25,6 +25,7 @@ from copydraft.evaluation.bench_rows import PLAIN, Heading, Saved, missing
 from copydraft.evaluation.bench_run import Plan, Runner
 from copydraft.evaluation.bench_summary import summary, tables
 from copydraft.evaluation.llama_server import Servers, Setup, check_memory
+from copydraft.json_option import json_option
 from copydraft.protocol import Kind, Sampling
 from copydraft.serving import loading
 from copydraft.serving.service import NoCosts
@@ -59,7 +60,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--out", type=_FILE, default="bench.jsonl", show_default=True, help="Where rows go.")
 @click.option("--plot", type=_FILE, help="Draw the results, as SVG (needs matplotlib).")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@json_option
 def bench_command(
     tasks: Path,
     model: str,

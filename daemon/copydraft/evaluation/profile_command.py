@@ -28,6 +28,7 @@ from copydraft.serving.service import CostStore
 from copydraft.traces import Trace
 
 _LEAST_EDITS = 8
+_WIDEST = 64
 _HELD_OUT = 4
 """One edit in so many is kept to measure with, and learned from only afterwards."""
 
@@ -60,11 +61,13 @@ def profile_command(repo: Path, limit: int | None, live: bool, model: str, as_js
             else:
                 vocabulary = traces.Vocabulary(path)
                 found = [vocabulary.trace(task) for task in tasks]
-                name = "cpu" if devices.usable_card_memory(gpu_layers=-1) is None else "flat"
-                curves = {name: curve(name, config.max_draft + 1)}
+                card = devices.usable_card_memory(gpu_layers=config.gpu_layers)
+                name = "cpu" if card is None else "flat"
+                curves = {name: curve(name, _WIDEST)}
             result = _learn(found, curves, progress)
-        for kind, profile in result["profiles"].items():
-            store.save_profile(kind, msgspec.json.encode(profile))
+        store.replace_profiles(
+            {kind: msgspec.json.encode(profile) for kind, profile in result["profiles"].items()}
+        )
     finally:
         store.close()
     _print(result, len(tasks), as_json=as_json)
@@ -95,23 +98,28 @@ def _live(
     """What the model answers, and the measured cost of a pass."""
     bar = progress.add_task("asking the model", total=len(tasks))
     loaded = loading.load(path, config, costs, lambda _: True, progress.console.print)
+    said = ""
+
+    def tell(number: int, what: str) -> None:
+        nonlocal said
+        said = what
+        progress.update(bar, completed=number)
+
     try:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "traces.jsonl"
-            record.record(
-                loaded,
-                config,
-                tasks,
-                "edit",
-                out,
-                lambda number, _: progress.update(bar, completed=number),
-            )
-            found = traces.read(out, None)
-        width = loaded.engine.widest_draft(config.max_draft) + 1
+            record.record(loaded, config, tasks, "edit", out, tell)
+            found = traces.read(out, None) if out.exists() else []
+        width = loaded.engine.widest_draft(_WIDEST - 1) + 1
         curves = {loaded.status.device: loaded.calibration.table(width)}
     finally:
         loaded.engine.close()
     progress.remove_task(bar)
+    if len(found) < _LEAST_EDITS:
+        raise BadRequest(
+            f"the model answered {len(found)} of {len(tasks)} edits: {said}",
+            f"at least {_LEAST_EDITS} are needed: try another model or a higher --limit",
+        )
     return found, curves
 
 

@@ -9,9 +9,10 @@ import msgspec
 
 from copydraft.drafting.drafter import CopyDrafter
 from copydraft.drafting.policy import Experience, Policy
-from copydraft.drafting.profile import Profile, Profiles, profile_of
+from copydraft.drafting.profile import Profile, Profiles
 from copydraft.evaluation.drafters import copydraft
 from copydraft.evaluation.replay import Curves, Tally, passes, run
+from copydraft.serving.learned import EarlierAnswers
 from copydraft.traces import Trace
 
 _ROUNDS = 3
@@ -31,13 +32,8 @@ def learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) -
 
 def speedup(traces: Sequence[Trace], costs: Sequence[float], profiles: Profiles) -> float:
     """Tokens for the time of a pass of width 1, over all traces; missing profiles are shipped."""
-    tally = Tally()
-    experience: dict[str, Experience] = {}
-    for trace in traces:
-        if trace.kind not in experience:
-            experience[trace.kind] = Experience(profile_of(trace.kind, profiles), costs)
-        _replay(trace, costs, experience[trace.kind], tally)
-    return tally.tokens / tally.cost[""]
+    tallies = run(traces, copydraft(costs, profiles), {"": costs}, lambda: None).values()
+    return sum(tally.tokens for tally in tallies) / sum(tally.cost[""] for tally in tallies)
 
 
 def leave_one_out(
@@ -46,7 +42,10 @@ def leave_one_out(
     """By curve: each repository drafted with profiles that were learned on the others."""
     tallies = {name: Tally() for name in curves}
     for repo in dict.fromkeys(trace.repo for trace in traces):
-        profiles = learn([trace for trace in traces if trace.repo != repo], curves, step)
+        others = [trace for trace in traces if trace.repo != repo]
+        # A kind that no other repository has begins with nothing: what is shipped knows this one.
+        unknown = {trace.kind: Profile() for trace in traces}
+        profiles = unknown | learn(others, curves, step)
         own = [trace for trace in traces if trace.repo == repo]
         for name, costs in curves.items():
             for tally in run(own, copydraft(costs, profiles), {name: costs}, step).values():
@@ -63,12 +62,14 @@ def _learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) 
     profile = Profile()
     sums: defaultdict[str, float] = defaultdict(float)
     for number in range(_ROUNDS):
+        earlier = EarlierAnswers()
         for trace in traces:
             for costs in curves.values():
                 experience = Experience(profile, costs)
-                _replay(trace, costs, experience, Tally())
+                _replay(trace, earlier, experience, Tally())
                 profile = experience.profile()
                 step()
+            earlier.add(trace.repo, "", trace.output)
             if number == _ROUNDS - 1:
                 for name, weight in profile.weights.items():
                     sums[name] += weight / len(traces)
@@ -95,15 +96,17 @@ def _speeds(
     """As `speedup`, by curve, for traces of one kind."""
     speeds = {}
     for name, costs in curves.items():
-        tally, experience = Tally(), Experience(profile, costs)
+        tally, experience, earlier = Tally(), Experience(profile, costs), EarlierAnswers()
         for trace in traces:
-            _replay(trace, costs, experience, tally)
+            _replay(trace, earlier, experience, tally)
+            earlier.add(trace.repo, "", trace.output)
             step()
         speeds[name] = tally.tokens / tally.cost[""]
     return speeds
 
 
-def _replay(trace: Trace, costs: Sequence[float], experience: Experience, tally: Tally) -> None:
-    drafter = CopyDrafter(trace.sources(), Policy(experience))
-    for done in passes(trace, drafter, len(costs) - 1):
-        tally.add(done, {"": costs})
+def _replay(trace: Trace, earlier: EarlierAnswers, experience: Experience, tally: Tally) -> None:
+    documents = [*earlier.of(trace.repo), *trace.sources()]
+    drafter = CopyDrafter(documents, Policy(experience))
+    for done in passes(trace, drafter, len(experience.costs) - 1):
+        tally.add(done, {"": experience.costs})

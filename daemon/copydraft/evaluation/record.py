@@ -13,7 +13,7 @@ from copydraft.config import Config
 from copydraft.drafting.drafter import CopyDrafter, Drafter
 from copydraft.drafting.policy import Experience, Policy
 from copydraft.drafting.profile import profile_of
-from copydraft.errors import CopydraftError
+from copydraft.errors import BadRequest, CopydraftError, EngineProblem, FileProblem
 from copydraft.evaluation.traces import EditTask
 from copydraft.protocol import EditRequest, Event, ExplainRequest, Generation, Kind, Region
 from copydraft.serving.decoding import decode
@@ -53,8 +53,12 @@ def record(
 
     Raises:
         DiskProblem: `out` cannot be written.
+        FileProblem: it cannot be read.
+        BadRequest: it holds something else than traces.
+        EngineProblem: llama.cpp failed; what was recorded before is kept.
     """
-    config = msgspec.structs.replace(config, record=True)
+    # In strict mode the likeliest tokens are not kept.
+    config = msgspec.structs.replace(config, record=True, strict=False)
     experiences: list[Experience] = []
 
     def drafter(task: Task, costs: list[float]) -> Drafter:
@@ -71,6 +75,8 @@ def record(
         try:
             asked = task_of(request_of(task, kind, generation), loaded)
             outcome = decode(generation, kind, asked, loaded, config, _Silent(), drafter)
+        except EngineProblem:
+            raise  # the engine's memory is not to be trusted any more
         except CopydraftError as error:
             tell(number, error.message)
             continue
@@ -88,8 +94,18 @@ def record(
 
 
 def _recorded(out: Path) -> set[str]:
-    """Names of the traces in a file that may not be there."""
-    if not out.exists():
+    """Names of the traces in a file that may not be there; a line that was cut off is none.
+
+    Raises:
+        FileProblem: it cannot be read.
+        BadRequest: it holds something else.
+    """
+    try:
+        whole, _, _ = out.read_bytes().rpartition(b"\n")
+        return {msgspec.json.decode(line, type=traces.Trace).name for line in whole.splitlines()}
+    except FileNotFoundError:
         return set()
-    lines = out.read_bytes().splitlines()
-    return {msgspec.json.decode(line, type=traces.Trace).name for line in lines}
+    except OSError as error:
+        raise FileProblem(f"cannot read {out}: {error.strerror}", "name another --out") from error
+    except msgspec.DecodeError as error:
+        raise BadRequest(f"{out} holds no traces: {error}", "name another --out") from error

@@ -63,8 +63,10 @@ class Vocabulary:
         """The request that the daemon would make of the task, answered with the committed text.
 
         Raises:
-            BadRequest: the region is not in the file, or does not fit into a context.
+            BadRequest: the region is not in the file, does not fit into a context, or goes whole.
         """
+        if not task.after:
+            raise BadRequest("an edit that deletes its region has no answer to replay")
         region = Region(path=task.path, text=task.file, start=task.start, end=task.end)
         asked = edit.prepare(
             EditRequest(region=region, instruction=task.instruction, prediction=task.after),
@@ -115,7 +117,7 @@ def read_tasks(path: Path) -> list[EditTask]:
 
     Raises:
         FileProblem: it cannot be read.
-        BadRequest: a line is no edit task, or there is none.
+        BadRequest: a line is neither a trace nor an edit task, or there is no task.
     """
     tasks = [record for record in _records(path) if isinstance(record, EditTask)]
     if not tasks:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -89,14 +89,30 @@ class StateStore:
 
         return self._thread.submit(self._try, load).result() or {}
 
-    def save_profile(self, kind: str, profile: bytes) -> None:
-        """Replace the profile of a kind of request; returns at once."""
-        row = {"kind": kind, "profile": profile.decode()}
+    def save_profile(self, kind: str, profile: bytes, *, was: bytes | None) -> None:
+        """Replace the profile of a kind of request, if it is still `was`; returns at once."""
 
         def save(db: Database) -> None:
-            db.table("profiles").upsert(row, pk="kind")
+            with db.atomic():
+                rows = list(db.table("profiles").rows_where("kind = ?", [kind]))
+                if [row["profile"].encode() for row in rows] == ([] if was is None else [was]):
+                    _put_profile(db, kind, profile)
 
         self._later(save)
+
+    def replace_profiles(self, profiles: Mapping[str, bytes]) -> None:
+        """Replace the profiles of these kinds of request, whatever was there.
+
+        Raises:
+            DiskProblem: the database cannot be written.
+        """
+
+        def replace(db: Database) -> None:
+            with db.atomic():
+                for kind, profile in profiles.items():
+                    _put_profile(db, kind, profile)
+
+        self._thread.submit(self._do, replace).result()
 
     def close(self) -> None:
         """Write what is waiting and close the file; the store is of no use afterwards."""
@@ -154,6 +170,10 @@ class StateStore:
             if part.exists():
                 part.rename(self._path.with_name(name + suffix))
         _log.warning("%s is damaged: kept as %s, statistics begin anew", self._path, name)
+
+
+def _put_profile(db: Database, kind: str, profile: bytes) -> None:
+    db.table("profiles").upsert({"kind": kind, "profile": profile.decode()}, pk="kind")
 
 
 def _open(path: Path) -> Database:

@@ -27,34 +27,36 @@ class Experiences:
     def __init__(self, store: ProfileStore) -> None:
         self._store = store
         self._kinds: dict[str, Experience] = {}
+        self._read: dict[str, bytes | None] = {}
 
     def of(self, kind: str, costs: Sequence[float]) -> Experience:
         """What is known of a kind where passes cost `costs`, by width."""
         known = self._kinds.get(kind)
         if known is None or known.costs != costs:
             # Drafts may be wider or narrower than before: what was learned goes on.
-            profile = known.profile() if known else profile_of(kind, self._saved())
+            profile = known.profile() if known else self._saved(kind)
             known = self._kinds[kind] = Experience(profile, costs)
         return known
 
     def save(self) -> None:
         """Keep what was learned, and read it again when it is next asked for; returns at once.
 
-        Meanwhile `copydraft profile` may have put something better in its place.
+        What `copydraft profile` has put there meanwhile stays.
         """
         for kind, experience in self._kinds.items():
-            self._store.save_profile(kind, msgspec.json.encode(experience.profile()))
+            profile = msgspec.json.encode(experience.profile())
+            self._store.save_profile(kind, profile, was=self._read[kind])
         self._kinds.clear()
 
-    def _saved(self) -> dict[str, Profile]:
+    def _saved(self, kind: str) -> Profile:
+        data = self._read[kind] = self._store.load_profiles().get(kind)
+        measured: dict[str, Profile] = {}
         try:
-            return {
-                kind: msgspec.json.decode(data, type=Profile)
-                for kind, data in self._store.load_profiles().items()
-            }
+            if data is not None:
+                measured[kind] = msgspec.json.decode(data, type=Profile)
         except msgspec.DecodeError as error:
-            _log.warning("the saved profiles cannot be read (%s): the defaults are used", error)
-            return {}
+            _log.warning("the profile of %s cannot be read (%s): the default is used", kind, error)
+        return profile_of(kind, measured)
 
 
 class EarlierAnswers:

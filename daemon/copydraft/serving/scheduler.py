@@ -201,24 +201,27 @@ class Scheduler:
             self._unload()
             raise
         self._account(outcome.stats)
-        self._answers.add(generation.workspace, job.request.region.path, outcome.tokens)
         if self._config.record:
-            self._keep(kind, task, outcome)
+            self._keep(kind, task, outcome, generation.workspace)
         try:
             if outcome.error is not None:
                 raise _stopping() if self._stopping else outcome.error
             stats = outcome.stats
-            return task.finish(
+            result = task.finish(
                 outcome.text, stats.stop_reason, outcome.spans, stats, outcome.margins
             )
+            self._answers.add(generation.workspace, job.request.region.path, outcome.tokens)
+            return result
         except CopydraftError as error:
             return Failed.of(error, outcome.text)
 
-    def _keep(self, kind: Kind, task: Task, outcome: Outcome) -> None:
+    def _keep(self, kind: Kind, task: Task, outcome: Outcome, workspace: str) -> None:
         """Record the request; that the disk is full is no reason to lose the answer."""
         if not outcome.tokens:
             return
-        trace = traces.record(kind, task.prompt, task.documents, outcome.tokens, outcome.top8)
+        trace = traces.record(
+            kind, task.prompt, task.documents, outcome.tokens, outcome.top8, repo=workspace
+        )
         try:
             traces.append(paths.traces_file(), trace)
         except DiskProblem as error:

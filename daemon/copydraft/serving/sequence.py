@@ -82,7 +82,8 @@ class ActiveSequence:
         # The last prompt token is always decoded: its logits are needed.
         reusable = min(self._memory.common_prefix(prompt), len(prompt) - 1)
         self.meter.reused_tokens = self._memory.rollback(reusable)
-        # Tokens in memory, from the first on, that were decoded as plain decoding does.
+        # Tokens in memory, from the first on, that were decoded as plain decoding does; what was
+        # there before counts as such, since plain decoding would go on from it, too.
         self._exact = self.meter.reused_tokens
         self._redecoding = False
         self._report_prefill()

@@ -79,7 +79,9 @@ class ProfileStore(Protocol):
         """All that are kept; none where they cannot be read."""
         ...
 
-    def save_profile(self, kind: str, profile: bytes) -> None: ...
+    def save_profile(self, kind: str, profile: bytes, *, was: bytes | None) -> None:
+        """Replace the profile, if it is still what it `was` (None: there was none)."""
+        ...
 
 
 class NoCosts:
