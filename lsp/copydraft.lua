@@ -68,14 +68,17 @@ local function forget(bufnr)
   end
 end
 
---- The row of the region's first line now.
+--- The row of the region's first line now; nil once the buffer has lost its marks.
 local function region_row(bufnr, edit)
-  return api.nvim_buf_get_extmark_by_id(bufnr, namespace, edit.mark, {})[1] or 0
+  return api.nvim_buf_get_extmark_by_id(bufnr, namespace, edit.mark, {})[1]
 end
 
 --- Show hunks { first, last, lines }, rows counted from the region's first line.
 local function draw(bufnr, edit, hunks)
   local row = region_row(bufnr, edit)
+  if not row then
+    return
+  end
   for _, mark in ipairs(api.nvim_buf_get_extmarks(bufnr, namespace, 0, -1, {})) do
     if mark[1] ~= edit.mark then
       api.nvim_buf_del_extmark(bufnr, namespace, mark[1])
@@ -97,8 +100,10 @@ local function draw(bufnr, edit, hunks)
   end
 end
 
-local function as_lines(text)
-  local lines = vim.split(text:gsub('\r\n?', '\n'), '\n', { plain = true })
+--- With `bufnr`, as its buffer has them: in a file with mixed line ends, Neovim keeps the `\r`.
+local function as_lines(text, bufnr)
+  local ends = bufnr and ({ unix = '\n', mac = '\r' })[vim.bo[bufnr].fileformat] or '\r\n?'
+  local lines = vim.split(text:gsub(ends, '\n'), '\n', { plain = true })
   if lines[#lines] == '' then
     table.remove(lines)
   end
@@ -129,7 +134,7 @@ local function answered(bufnr, edit, err, result)
     forget(bufnr)
     return say(err.message, vim.log.levels.ERROR)
   end
-  edit.result = as_lines(result.text)
+  edit.result = as_lines(result.text, bufnr)
   local hunks = hunks_between(edit.lines, edit.result)
   if #hunks == 0 then
     forget(bufnr)
@@ -180,7 +185,7 @@ local function accept(bufnr)
     return say(edit and 'the edit is still being written' or 'there is no edit in this buffer')
   end
   local row = region_row(bufnr, edit)
-  local now = api.nvim_buf_get_lines(bufnr, row, row + #edit.lines, false)
+  local now = row and api.nvim_buf_get_lines(bufnr, row, row + #edit.lines, false)
   if not vim.deep_equal(now, edit.lines) then
     return say('the lines were changed since; nothing is applied (:CopydraftReject)',
       vim.log.levels.ERROR)
@@ -299,6 +304,10 @@ local function run_here(start)
   return function(command, context)
     local asked = command.arguments[1]
     local more = asked.instruction or asked.question
+    local version = asked.textDocument.version
+    if version and version ~= vim.lsp.util.buf_versions[context.bufnr] then
+      return say('the buffer was changed meanwhile; ask again', vim.log.levels.WARN)
+    end
     start(context.bufnr, asked.range.start.line, asked.range['end'].line, more)
   end
 end
@@ -348,6 +357,16 @@ api.nvim_create_autocmd('LspRequest', {
   callback = function(event)
     if event.data.request.type == 'cancel' then
       drop('cancelled', event.data.client_id, event.data.request_id)
+    end
+  end,
+})
+
+api.nvim_create_autocmd('BufUnload', {
+  group = 'copydraft',
+  callback = function(event)
+    if state.edits[event.buf] then
+      cancel_request(state.edits[event.buf])
+      forget(event.buf)
     end
   end,
 })

@@ -20,6 +20,12 @@ def make_server() -> CopydraftServer:
     return server
 
 
+def _port(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: 1 to 65535")
+    return int(text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         "copydraft-lsp", description="copydraft's language server; editors start it"
@@ -27,7 +33,7 @@ def main() -> None:
     parser.add_argument("--version", action="version", version=f"copydraft-lsp {__version__}")
     parser.add_argument(
         "--tcp",
-        type=int,
+        type=_port,
         metavar="PORT",
         help="serve one editor on a port of this machine, for debugging",
     )
@@ -42,7 +48,12 @@ def main() -> None:
     if arguments.tcp is None:
         server.start_io()
     else:
-        server.start_tcp("127.0.0.1", arguments.tcp)
+        try:
+            server.start_tcp("127.0.0.1", arguments.tcp)
+        except OSError as error:
+            sys.exit(f"copydraft-lsp: port {arguments.tcp}: {error.strerror}; name another one")
+        except KeyboardInterrupt:
+            sys.exit(130)
     sys.exit(0 if server.was_shut_down else 1)
 
 

@@ -131,6 +131,8 @@ class DocumentStore:
         self.encoding: Encoding = types.PositionEncodingKind.Utf16
         """What was negotiated; set once, before the first document."""
         self._documents: dict[str, Document] = {}
+        self._shared: set[str] = set()
+        """Names that two buffers have had at once: which of them was closed is not known."""
 
     def __len__(self) -> int:
         return len(self._documents)
@@ -143,7 +145,9 @@ class DocumentStore:
         document = Document(item.uri, item.language_id, item.version, item.text)
         if before := self._documents.get(_key(item.uri)):
             before.forget()
-            document.ambiguous = bool(_NAMELESS.match(item.uri))
+            if _NAMELESS.match(item.uri):
+                self._shared.add(_key(item.uri))
+        document.ambiguous = _key(item.uri) in self._shared
         self._documents[_key(item.uri)] = document
         return document
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from copydraft.protocol import Span
+from copydraft.protocol import Region, Span
 from copydraft.textedits import align, split_lines
 
 
@@ -22,13 +22,19 @@ class Hunk(NamedTuple):
     lines: list[str]
 
 
+_MARKDOWN = (".md", ".markdown", ".mdx", ".qmd")
+
+
 class Preview:
     """Collects one answer."""
 
-    def __init__(self, region: str) -> None:
-        self._old = [line.rstrip("\r\n") for line in split_lines(region)]
-        longest = max((len(run) for run in re.findall("`+", region)), default=0)
-        self._closing = re.compile(rf"`{{{max(3, longest + 1)},}}[ \t]*")
+    def __init__(self, region: Region) -> None:
+        lines = split_lines(region.text)[region.start : region.end]
+        self._old = [line.rstrip("\r\n") for line in lines]
+        # As `copydraft.emission.fence` chooses it, for the whole document.
+        longest = max((len(run) for run in re.findall("`+", region.text)), default=0)
+        least = 4 if region.path.endswith(_MARKDOWN) else 3
+        self._closing = re.compile(rf"`{{{max(least, longest + 1)},}}[ \t]*")
         self.text = ""
         """The raw answer so far."""
         self.spans: list[Span] = []
@@ -65,7 +71,9 @@ class Preview:
         return hunks
 
     def _lines(self) -> list[str]:
-        # The answer begins behind the fence's own line; its last line may still grow.
-        lines = [line.rstrip("\r") for line in self.text.split("\n")[1:-1]]
+        # The answer begins behind the fence, where that names a language before its line's end;
+        # its last line may still grow.
+        text = self.text.removeprefix("\n")
+        lines = [line.rstrip("\r") for line in text.split("\n")[:-1]]
         closed = next((k for k, line in enumerate(lines) if self._closing.fullmatch(line)), None)
         return lines[:closed]

@@ -168,12 +168,21 @@ class CopydraftProtocol(LanguageServerProtocol):
             self._server.resync(named.uri)
 
     def _unreadable(self, data: dict[str, Any]) -> None:
-        if data.get("method") != types.TEXT_DOCUMENT_DID_CHANGE:
-            return
         try:
-            document = self._server.documents.get(data["params"]["textDocument"]["uri"])
+            documents = [self._server.documents.get(uri) for uri in _changed(data)]
         except (KeyError, TypeError, AttributeError):
             return
-        if document:
-            document.in_step = False
-            self._server.resync(document.uri)
+        for document in documents:
+            if document:
+                document.in_step = False
+                self._server.resync(document.uri)
+
+
+def _changed(data: dict[str, Any]) -> list[str]:
+    """The documents that a message says it changes."""
+    method, params = data.get("method"), data.get("params", {})
+    if method == types.TEXT_DOCUMENT_DID_CHANGE:
+        return [params["textDocument"]["uri"]]
+    if method == types.NOTEBOOK_DOCUMENT_DID_CHANGE:
+        return [each["document"]["uri"] for each in params["change"]["cells"]["textContent"]]
+    return []

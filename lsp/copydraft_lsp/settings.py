@@ -64,7 +64,7 @@ def parse(*given: Any) -> tuple[Settings, list[str]]:
     warnings = []
     for source in given:
         values = source
-        if isinstance(source, dict) and isinstance(source.get(SECTION), dict):
+        if isinstance(source, dict) and isinstance(source.get(SECTION, 0), dict | None):
             values = source[SECTION]
         if values is None:
             continue

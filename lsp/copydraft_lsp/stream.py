@@ -17,6 +17,7 @@ from copydraft_lsp.jobs import Job
 from copydraft_lsp.preview import Preview
 from copydraft_lsp.progress import Progress, summary
 from copydraft_lsp.regions import TrackedRegion
+from copydraft_lsp.target import as_region
 
 if TYPE_CHECKING:
     from copydraft_lsp.server import CopydraftServer
@@ -67,7 +68,7 @@ class Deltas:
         self._kind = kind
         self._region = region
         self._shown = preview
-        self._preview = Preview(region.text)
+        self._preview = Preview(as_region(server, region))
         self._sent_at = 0.0
 
     def add(self, event: Delta) -> None:

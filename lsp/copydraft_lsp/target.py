@@ -100,7 +100,7 @@ def find(server: CopydraftServer, target: Target) -> TrackedRegion:
 
 def generation(server: CopydraftServer, region: TrackedRegion) -> Generation:
     """How a request about the region is decoded, in the workspace folder that it is in."""
-    root = _folder(region.document, list(server.workspace.folders))
+    root = _folder(region.document, _folders(server))
     return msgspec.structs.replace(
         server.settings.generation(server.editor), workspace=root.rstrip("/")
     )
@@ -109,7 +109,7 @@ def generation(server: CopydraftServer, region: TrackedRegion) -> Generation:
 def as_region(server: CopydraftServer, region: TrackedRegion) -> Region:
     """The region as the daemon takes it; it must not have moved yet."""
     return Region(
-        path=shown_path(region.document, list(server.workspace.folders)),
+        path=shown_path(region.document, _folders(server)),
         text=region.document.text.removeprefix(_BOM),
         start=region.start,
         end=region.end,
@@ -137,3 +137,10 @@ def _folder(document: Document, folders: list[str]) -> str:
     roots = [unquote(urlsplit(folder).path).rstrip("/") + "/" for folder in folders]
     inside = [root for root in roots if unquote(parts.path).startswith(root)]
     return max(inside, key=len, default="") if parts.scheme == "file" else ""
+
+
+def _folders(server: CopydraftServer) -> list[str]:
+    """URIs of the workspace folders; older clients name a root alone."""
+    folders = list(server.workspace.folders)
+    root = server.workspace.root_uri
+    return folders or ([root] if root else [])

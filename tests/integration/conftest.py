@@ -14,6 +14,7 @@ import pytest
 from copydraft import launch, paths
 from copydraft.api import lifecycle
 from copydraft.client import Client
+from copydraft.engine.cost import Costs
 from tests.fixtures.daemons import FAKE_DAEMON, Running, running
 
 
@@ -24,6 +25,12 @@ def runtime_dir(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(path))
     yield path
     shutil.rmtree(path)
+
+
+@pytest.fixture(autouse=True)
+def steady_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What passes of a tiny model take on a busy machine is no reason to draft otherwise."""
+    monkeypatch.setattr(Costs, "learn", lambda *_: None)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from copydraft.engine.cost import Calibration, calibrate
+from copydraft.engine.cost import Calibration, Costs, calibrate
 
 MEASURED = Calibration({1: 10.0, 2: 16.0, 4: 20.0, 8: 40.0}, tie_threshold=0.5)
 
@@ -74,3 +74,37 @@ def test_the_tie_threshold_covers_what_two_logits_stray_with_room(
 ) -> None:
     machine = FakeMachine(monkeypatch, {1: 0.01, 2: 0.02})
     assert machine.calibrate(widest=2).tie_threshold == pytest.approx(0.75)
+
+
+EVEN = Calibration({1: 10.0, 64: 640.0}, tie_threshold=0.0)
+
+
+def test_costs_begin_as_calibrated() -> None:
+    assert Costs(EVEN).table(4) == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_passes_of_requests_correct_the_costs_of_their_magnitude() -> None:
+    costs = Costs(EVEN)
+    # Four tokens cost eight single passes behind this context, measured a thousand times.
+    costs.learn([(1, 100, 2000.0), (4, 1000, 160_000.0)])
+    assert costs.table(5) == pytest.approx([1.0, 2.0, 6.0, 8.0, 5.0], rel=0.05)
+
+
+def test_a_table_that_was_given_out_is_kept_up_to_date() -> None:
+    costs = Costs(EVEN)
+    table = costs.table(2)
+    costs.learn([(1, 10, 100.0), (2, 1000, 30_000.0)])
+    assert table[1] == pytest.approx(3.0, rel=0.05)
+    assert costs.table(2) is table
+
+
+def test_a_few_passes_change_little_and_no_pass_counts_threefold() -> None:
+    costs = Costs(EVEN)
+    costs.learn([(2, 1, 1e9)])
+    assert 2.0 < costs.table(2)[1] < 2.3
+
+
+def test_a_wide_pass_never_costs_less_than_one_token() -> None:
+    costs = Costs(Calibration({1: 10.0, 64: 11.0}, tie_threshold=0.0))
+    costs.learn([(1, 10, 100.0), (2, 1000, 1000.0)])
+    assert costs.table(2) == [1.0, 1.0]

@@ -39,6 +39,12 @@ def test_a_text_may_begin_and_end_inside_a_line() -> None:
     assert result("return x + 1\n", ("x + 1", "x"), lines=False) == "return x\n"
 
 
+def test_no_text_begins_or_ends_inside_a_word() -> None:
+    for region, old in (("max = 1\n", "x = 1"), ("x = max\n", "x = m")):
+        with pytest.raises(AnswerRefused, match="not there"):
+            result(region, (old, "y"), lines=False)
+
+
 def test_blanks_at_the_ends_of_lines_may_differ_and_unchanged_lines_keep_theirs() -> None:
     region = "one  \ntwo\t\nthree \n"
     assert result(region, ("one\ntwo\nthree\n", "one\n2\nthree\n")) == "one  \n2\nthree \n"

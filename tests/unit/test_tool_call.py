@@ -87,6 +87,24 @@ def test_a_call_changes_its_text() -> None:
     assert changed(CALL) == REGION.replace('"x"', '"y"')
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '"old": ["def f(x):", "    return"], "new": ["def f(y):", "    return"]',
+        '"edits": [{"old": "x", "new": "y"}, {"old": "1", "new": "2"}]',
+        '"old": 1, "new": "2"',
+    ],
+)
+def test_texts_that_are_not_one_string_each_are_refused_whole(arguments: str) -> None:
+    with pytest.raises(AnswerRefused, match="not as one text"):
+        changed(BEGIN + arguments + "}}\n</tool_call>")
+
+
+def test_a_line_end_that_only_the_new_text_has_is_not_doubled() -> None:
+    call = CALL.replace(r"return \"y\"", r"return \"y\"\n")
+    assert changed(call) == REGION.replace('"x"', '"y"')
+
+
 def test_several_calls_are_made() -> None:
     assert changed(f"{CALL}\n{SECOND}") == ('def f(x):\n    return "y"\n\n\nprint(f(2))\n')
 
@@ -107,7 +125,6 @@ def test_every_escape_is_a_part_of_its_own() -> None:
         Part("b", at, at + 1),
         Part("é", at + 1, at + 7),
         Part("\n", at + 7, at + 9),
-        Part("\n", 0, 0),
     ]
 
 
@@ -144,13 +161,13 @@ def test_braces_in_prose_behind_the_calls_are_no_call() -> None:
         ("I cannot do that.", "without a tool call"),
         ('{"name": "edit_file"}', "without a tool call"),
         (CALL + BEGIN[:-9], "tool call is broken"),
-        (BEGIN + '"old": "f"}}', "lacks the argument 'old' or 'new'"),
+        (BEGIN + '"old": "f"}}', "lacks the argument 'new'"),
         (BEGIN + '"old": "print(f(1))", "new": "print("hi")"}}', "tool call is broken"),
         (BEGIN + r'"old": "f\d", "new": "x"}}', "tool call is broken"),
         (BEGIN + '"old": "print(f(1))", "new": "print(f(2))"', "tool call is broken"),
         (BEGIN + '"old": "zzz", "new": "x"}}', "not there: 'zzz'"),
         (BEGIN + '"old": "", "new": "x"}}', "does not say which lines"),
-        (BEGIN + '"old": "f", "new": "g"}}', "occur 3 times: 'f'"),
+        (BEGIN + '"old": "f", "new": "g"}}', "occur 2 times: 'f'"),
     ],
 )
 def test_a_call_that_is_no_edit_is_refused(answer: str, message: str) -> None:

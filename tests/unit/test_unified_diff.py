@@ -71,6 +71,17 @@ def test_the_note_about_a_missing_line_end_is_no_line() -> None:
     assert changed(answer, "a\nb") == "a\nc\n"
 
 
+@pytest.mark.parametrize("closing", ["", "```"])
+def test_a_last_line_without_its_end_is_a_whole_line(closing: str) -> None:
+    answer = f"{HEAD}@@ -2 +2 @@\n-    return x\n+    return y{closing}"
+    assert changed(answer) == REGION.replace("return x", "return y")
+
+
+def test_half_a_line_takes_nothing_away() -> None:
+    with pytest.raises(AnswerRefused, match="not there"):
+        changed(f"{HEAD}@@ -5 @@\n-pri")
+
+
 def test_fences_in_the_lines_do_not_close_the_answer() -> None:
     region = "Run:\n\n```sh\nmake\n```\n"
     form = UnifiedDiffFormat.for_document("a.py")

@@ -6,6 +6,7 @@ blanks at their ends. Nothing is ever put where it only looks right.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from copydraft.emission.fence import whole_lines
@@ -15,6 +16,7 @@ from copydraft.textedits import Change, align, changes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+_WITHIN_WORD = re.compile(r"\w\w")
 _CONTEXT = 3
 """Unchanged lines around a change, as in diffs."""
 
@@ -79,8 +81,13 @@ def _place(region: str, old: str, new: list[Part], *, lines: bool) -> _Place:
     exact = list(_found(region, old))
     if lines:
         exact = [start for start in exact if start == 0 or region[start - 1] == "\n"]
+    else:
+        exact = [start for start in exact if not _cuts_word(region, start, start + len(old))]
     if len(exact) == 1:
-        return _Place(exact[0], exact[0] + len(old), new)
+        end = exact[0] + len(old)
+        if not old.endswith("\n") and region[end : end + 1] == "\n" and _ends_line(new):
+            end += 1  # the model ends the last line only in the new text
+        return _Place(exact[0], end, new)
     have, wanted = _lines(region), _lines(old)
     similar = [] if exact else _similar(have, wanted)
     if len(similar) == 1:
@@ -93,6 +100,15 @@ def _place(region: str, old: str, new: list[Part], *, lines: bool) -> _Place:
     known = {line.rstrip() for line in have}
     missing = next((line for line in wanted if line.rstrip() not in known), wanted[0])
     raise misplaced(f"the model changes lines that are not there: {missing.strip()!r}")
+
+
+def _cuts_word(text: str, start: int, end: int) -> bool:
+    """Whether an end of `text[start:end]` stands within a word."""
+    return any(_WITHIN_WORD.match(text, at - 1) for at in (start, end) if 0 < at < len(text))
+
+
+def _ends_line(parts: Sequence[Part]) -> bool:
+    return bool(parts) and parts[-1].text.endswith("\n")
 
 
 def _place_of_lines(have: Sequence[str], first: int, old: str, new: list[Part]) -> _Place:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from copydraft.emission.fence import whole_lines
 from copydraft.emission.format import Part, Printed, cut_off, misplaced
@@ -149,7 +149,7 @@ class ToolCallFormat:
         at = answer.find("{")
         while at >= 0:
             try:
-                _, end = _DECODER.raw_decode(answer, at)
+                call, end = _DECODER.raw_decode(answer, at)
             except (ValueError, RecursionError):
                 if any(word in answer[at:] for word in (TOOL, f'"{PATH}"', f'"{OLD}"')):
                     raise _Broken from None
@@ -158,10 +158,16 @@ class ToolCallFormat:
             at = answer.find("{", end)
             if not values.keys() & {PATH, OLD, NEW}:
                 continue
-            if OLD not in values or NEW not in values:
-                raise misplaced(f"the model's tool call lacks the argument {OLD!r} or {NEW!r}")
-            old = "".join(part.text for part in _unescaped(answer, *values[OLD]))
-            yield _replacement(old, _unescaped(answer, *values[NEW]))
+            for name in (OLD, NEW):
+                given = list(_values_of(call, name))
+                if not given:
+                    raise misplaced(f"the model's tool call lacks the argument {name!r}")
+                # Of a list, or of several, half an edit would be made.
+                if len(given) > 1 or not isinstance(given[0], str):
+                    raise misplaced(f"the model's tool call gives {name!r} not as one text")
+            parts = {name: _unescaped(answer, *values[name]) for name in (OLD, NEW)}
+            old = "".join(part.text for part in parts[OLD])
+            yield _replacement(old, parts[NEW])
 
     def _tagged_calls(self, answer: str) -> Iterator[Replacement]:
         s = self.syntax
@@ -249,6 +255,15 @@ def _string_values(answer: str, start: int, end: int) -> dict[str, tuple[int, in
             found.setdefault(key, match.span(1))
             key = ""
     return found
+
+
+def _values_of(data: Any, key: str) -> Iterator[Any]:
+    """The values that `key` has anywhere in decoded JSON."""
+    for name, value in data.items() if isinstance(data, dict) else enumerate(data):
+        if name == key:
+            yield value
+        elif isinstance(value, dict | list):
+            yield from _values_of(value, key)
 
 
 def _unescaped(answer: str, start: int, end: int) -> list[Part]:

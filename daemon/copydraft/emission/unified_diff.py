@@ -113,10 +113,12 @@ def _hunks(body: str, offset: int) -> Iterator[Replacement]:
             blanks = []
             if sign not in (" ", "-", "+"):
                 raise misplaced(f"a line of the model's diff has no sign: {line.strip()!r}")
+            # The answer's last line may lack its end; a line of a diff is a whole one.
+            end = [] if line.endswith("\n") else [Part("\n", 0, 0)]
             if sign != "+":
-                old.append(rest.text)
+                old += [part.text for part in (rest, *end)]
             if sign != "-":
-                new.append(rest)
+                new += [rest, *end]
         offset += len(line)
     if begun:
         yield Replacement("".join(old), new)

@@ -70,7 +70,7 @@ class Runner:
         self._sampling = sampling
         self._servers = servers
         widest = loaded.engine.widest_draft(config.max_draft) + 1
-        self._drafters = Drafters(loaded.calibration.table(widest))
+        self._drafters = Drafters(loaded.costs.table(widest))
 
     def prepare(self, task: EditTask, kind: Kind) -> None:
         """Read the prompt, so that no arm pays for it.

@@ -111,7 +111,7 @@ def _live(
             record.record(loaded, config, tasks, "edit", out, tell)
             found = traces.read(out, None) if out.exists() else []
         width = loaded.engine.widest_draft(_WIDEST - 1) + 1
-        curves = {loaded.status.device: loaded.calibration.table(width)}
+        curves = {loaded.status.device: loaded.costs.table(width)}
     finally:
         loaded.engine.close()
     progress.remove_task(bar)

@@ -75,7 +75,7 @@ def decode(
     picker = engine.picker(generation.sampling)
     # In strict mode, near ties are picked twice.
     recorder = Recorder(picker) if config.record and not limits.tie_threshold else None
-    costs = loaded.calibration.table(limits.draft + 1)
+    costs = loaded.costs.table(limits.draft + 1)
     sequence = ActiveSequence(
         engine,
         task.prompt,
@@ -106,6 +106,7 @@ def decode(
         strict=strict,
         stop_reason="cancelled" if error else sequence.stop_reason,
     )
+    loaded.costs.learn((each.width, each.passes, each.ms) for each in stats.verify)
     margins = sequence.margins if generation.margins else []
     return Outcome(
         tokens=sequence.output,

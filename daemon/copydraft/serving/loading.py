@@ -10,7 +10,7 @@ from pathlib import Path
 from copydraft import devices
 from copydraft.config import Config
 from copydraft.defaults import context_for, file_context_for
-from copydraft.engine.cost import Calibration
+from copydraft.engine.cost import Calibration, Costs
 from copydraft.engine.engine import SNAPSHOTS, Engine
 from copydraft.engine.llama import BUILD, can_offload
 from copydraft.errors import OutOfMemory
@@ -33,6 +33,7 @@ class Loaded:
     engine: Engine
     template: ChatTemplate
     calibration: Calibration
+    costs: Costs
     file_context: int
     edit_format: EditFormat
     """For requests that do not name one."""
@@ -105,7 +106,16 @@ def load(
         pass_ms=calibration.ms[1],
     )
     file_context = file_context_for(config, on_card=on_card)
-    return Loaded(path, engine, template, calibration, file_context, config.edit_format, status)
+    return Loaded(
+        path,
+        engine,
+        template,
+        calibration,
+        Costs(calibration),
+        file_context,
+        config.edit_format,
+        status,
+    )
 
 
 def _calibration(

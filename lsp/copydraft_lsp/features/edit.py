@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -98,11 +99,18 @@ async def _apply(
     for _ in range(_TRIES):
         version = region.document.version
         edits = region.edits(text, server.documents.encoding)
-        answer = await server.workspace_apply_edit_async(
-            types.ApplyWorkspaceEditParams(
-                workspace_edit(server, region, edits, instruction), _label(instruction)
+        asked = asyncio.ensure_future(
+            server.workspace_apply_edit_async(
+                types.ApplyWorkspaceEditParams(
+                    workspace_edit(server, region, edits, instruction), _label(instruction)
+                )
             )
         )
+        try:
+            answer = await asyncio.shield(asked)
+        except asyncio.CancelledError:
+            # Too late: the editor has the edit. Say what becomes of it.
+            answer = await asked
         if answer.applied:
             return
         if region.document.version == version:

@@ -71,6 +71,27 @@ def test_line_ends_marks_and_a_missing_final_newline_stay(
     assert file.read_bytes() == content.replace(b"b = 1", b"b = 2")
 
 
+def test_a_carriage_return_in_a_file_of_mixed_line_ends_stays(vim: Neovim, file: Path) -> None:
+    file.write_bytes(b"a = 1\r\nb = 1\nc = 1\r\n")
+    vim.open(file)
+    vim.command("1,3CopydraftEdit echo a = 1\nb = 2\nc = 1\n")
+    vim.until_shown(":CopydraftAccept")
+    vim.command("CopydraftAccept | write")
+    assert file.read_bytes() == b"a = 1\r\nb = 2\nc = 1\r\n"
+
+
+def test_an_edit_is_forgotten_with_its_buffer(vim: Neovim, file: Path) -> None:
+    file.write_bytes(b"x = 1\ny = 1\nx = 1\n")
+    vim.open(file)
+    vim.command("3CopydraftEdit echo x = 2\n")
+    vim.until_shown(":CopydraftAccept")
+    vim.command("enew | bdelete #")
+    vim.open(file)
+    vim.command("CopydraftAccept")
+    vim.until_shown("there is no edit in this buffer")
+    assert vim.lines == ["x = 1", "y = 1", "x = 1"]
+
+
 def test_a_rejected_edit_leaves_nothing(vim: Neovim, file: Path) -> None:
     vim.open(file)
     vim.command("2CopydraftEdit echo b = 2\n")

@@ -107,6 +107,14 @@ def test_two_buffers_under_one_empty_name_are_told_apart_from_one(store: Documen
     assert store.open(opened("two", "file://")).ambiguous
 
 
+def test_a_name_that_two_buffers_had_stays_ambiguous_when_one_is_closed() -> None:
+    store = DocumentStore()
+    store.open(opened("one", "file://"))
+    store.open(opened("two", "file://"))
+    store.close("file://")
+    assert store.open(opened("three", "file://")).ambiguous
+
+
 @pytest.mark.parametrize(
     ("version", "change"),
     [(0, partial((0, 0), (0, 0), "x")), (2, partial((9, 0), (9, 0), "x"))],

@@ -5,14 +5,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copydraft.protocol import Span
+from copydraft.protocol import Region, Span
 from copydraft_lsp.preview import Hunk, Preview
 
 REGION = "a = 1\r\nb = 2\r\nc = 3\r\n"
 
 
-def after(text: str, region: str = REGION) -> list[Hunk]:
-    preview = Preview(region)
+def region_of(text: str, path: str = "a.py") -> Region:
+    return Region(path=path, text=text, start=0, end=text.count("\n"))
+
+
+def after(text: str, region: str = REGION, path: str = "a.py") -> list[Hunk]:
+    preview = Preview(region_of(region, path))
     preview.add(text, [Span(start=0, end=len(text))], 1)
     return preview.hunks()
 
@@ -42,8 +46,23 @@ def test_a_shorter_fence_belongs_to_the_text() -> None:
     assert after("\n```\ny\n", "```\nx\n```\n") == [Hunk(1, 1, ["y"])]
 
 
+def test_a_file_without_a_language_begins_with_its_first_line() -> None:
+    assert after("a\nB\nc\n", "a\nb\nc\n", "notes.txt") == [Hunk(1, 2, ["B"])]
+
+
+def test_three_backticks_belong_to_the_text_of_markdown() -> None:
+    assert after("\nx\n```\ny\n", "x\n```\nz\n", "a.md") == [Hunk(2, 2, ["y"])]
+
+
+def test_a_long_fence_anywhere_in_the_document_makes_the_answers_longer() -> None:
+    document = "````\nx\n````\na\n"
+    preview = Preview(Region(path="a.py", text=document, start=3, end=4))
+    preview.add("\n````\nb\n", [Span(start=0, end=8)], 1)
+    assert preview.hunks() == [Hunk(0, 0, ["````", "b"])]
+
+
 def test_spans_of_one_source_are_one() -> None:
-    preview = Preview(REGION)
+    preview = Preview(region_of(REGION))
     preview.add("a =", [Span(start=0, end=3, corpus="region", path="p")], 1)
     preview.add(" 1!", [Span(start=0, end=2, corpus="region", path="p"), Span(start=2, end=3)], 3)
     assert preview.spans == [
