@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from copydraft.drafting.drafter import CopyDrafter
 from copydraft.drafting.policy import Experience, Policy
 from copydraft.drafting.profile import Profile, Profiles
@@ -18,7 +16,10 @@ from copydraft.traces import Trace
 _ROUNDS = 3
 """Times that all traces are replayed; weights are averaged over the last round (Polyak)."""
 
-_CAPS = (8, 16, 32)
+_LOW_CAP = 8
+_NOVEL = 0.5
+"""Where there are more passes than this for each token, most text is new: the rare long draft is
+mostly wrong, and begins low."""
 
 
 def learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) -> Profiles:
@@ -55,7 +56,7 @@ def leave_one_out(
 
 def rounds(curves: Curves) -> int:
     """How often `learn` replays each trace."""
-    return (_ROUNDS + 1 + len(_CAPS)) * len(curves)
+    return _ROUNDS * len(curves)
 
 
 def _learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) -> Profile:
@@ -66,7 +67,7 @@ def _learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) 
         for trace in traces:
             for costs in curves.values():
                 experience = Experience(profile, costs)
-                _replay(trace, earlier, experience, Tally())
+                _replay(trace, earlier, experience)
                 profile = experience.profile()
                 step()
             earlier.add(trace.repo, "", trace.output)
@@ -74,39 +75,16 @@ def _learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) 
                 for name, weight in profile.weights.items():
                     sums[name] += weight / len(traces)
     weights = {name: round(weight, 3) for name, weight in sorted(sums.items())}
-    profile = msgspec.structs.replace(profile, weights=weights)
-    speeds = {
-        cap: _speeds(traces, curves, msgspec.structs.replace(profile, cap=cap), step)
-        for cap in (*_CAPS, Profile().cap)
-    }
-    best = speeds[Profile().cap]
-    # A low cap spares the rare long draft that is wrong; it may cost nothing.
-    enough = (cap for cap in _CAPS if all(speeds[cap][name] >= best[name] for name in curves))
     return Profile(
         weights=weights,
         passes=round(profile.passes, 3),
         drafted=round(profile.drafted, 3),
-        cap=next(enough, Profile().cap),
+        cap=_LOW_CAP if profile.passes > _NOVEL else Profile().cap,
     )
 
 
-def _speeds(
-    traces: Sequence[Trace], curves: Curves, profile: Profile, step: Callable[[], object]
-) -> dict[str, float]:
-    """As `speedup`, by curve, for traces of one kind."""
-    speeds = {}
-    for name, costs in curves.items():
-        tally, experience, earlier = Tally(), Experience(profile, costs), EarlierAnswers()
-        for trace in traces:
-            _replay(trace, earlier, experience, tally)
-            earlier.add(trace.repo, "", trace.output)
-            step()
-        speeds[name] = tally.tokens / tally.cost[""]
-    return speeds
-
-
-def _replay(trace: Trace, earlier: EarlierAnswers, experience: Experience, tally: Tally) -> None:
+def _replay(trace: Trace, earlier: EarlierAnswers, experience: Experience) -> None:
     documents = [*earlier.of(trace.repo), *trace.sources()]
     drafter = CopyDrafter(documents, Policy(experience))
-    for done in passes(trace, drafter, len(experience.costs) - 1):
-        tally.add(done, {"": experience.costs})
+    for _ in passes(trace, drafter, len(experience.costs) - 1):
+        pass
