@@ -177,7 +177,12 @@ def test_servers_join_with_our_prompt_and_as_many_tokens(bench: Bench, tmp_path:
 
 @pytest.mark.parametrize(
     ("answer", "tokens", "whole"),
-    [([1, 2, 8], [1, 2], [1, 2, 8]), ([1, 2, 3], [1], [1, 7]), ([1, 2], [1, 2], [1, 2, 7])],
+    [
+        ([1, 2, 8], [1, 2], [1, 2, 8]),
+        ([1, 2, 3], [1], [1, 7]),
+        ([1, 2], [1, 2], [1, 2, 7]),
+        ([1, 2, 7], [1, 2, 7], [1, 2, 7]),
+    ],
 )
 def test_a_servers_answer_ends_in_the_token_that_ended_ours(
     answer: list[int], tokens: list[int], whole: list[int]

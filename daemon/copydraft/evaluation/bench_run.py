@@ -162,8 +162,10 @@ class Runner:
 def with_end(tokens: list[int], answer: Sequence[int], ends: frozenset[int]) -> list[int]:
     """The tokens and an end token, as our arms keep it: a server does not tell which it was.
 
-    It is the answer's own if that ends there too.
+    It is the answer's own if that ends there too. A server that does tell is believed.
     """
+    if tokens and tokens[-1] in ends:
+        return tokens
     expected = answer[len(tokens)] if len(tokens) < len(answer) else None
     return [*tokens, expected if expected is not None and expected in ends else min(ends)]
 
