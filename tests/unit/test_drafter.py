@@ -65,7 +65,7 @@ def test_a_shorter_prompt_after_a_longer_one_is_drafted_from_whole() -> None:
 def test_a_match_of_one_token_drafts_little_where_a_drafted_token_has_a_price() -> None:
     subject = drafter(
         Document("session", "", "prompt", tuple(range(40))),
-        costs=[1 + 0.012 * k for k in range(64)],
+        costs=[1 + 0.1 * k for k in range(64)],
     )
     subject.written([99, 7], accepted=0)
     assert len(subject.propose(63).tokens) <= 3

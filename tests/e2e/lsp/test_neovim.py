@@ -74,7 +74,7 @@ def test_line_ends_marks_and_a_missing_final_newline_stay(
 def test_a_carriage_return_in_a_file_of_mixed_line_ends_stays(vim: Neovim, file: Path) -> None:
     file.write_bytes(b"a = 1\r\nb = 1\nc = 1\r\n")
     vim.open(file)
-    vim.command("1,3CopydraftEdit echo a = 1\nb = 2\nc = 1\n")
+    vim.command("1,3CopydraftEdit echo a = 1\r\nb = 2\nc = 1\r\n")
     vim.until_shown(":CopydraftAccept")
     vim.command("CopydraftAccept | write")
     assert file.read_bytes() == b"a = 1\r\nb = 2\nc = 1\r\n"
