@@ -31,6 +31,9 @@ _PIECE = 512
 _BLANK_CUT = re.compile(r" (?=[A-Za-z])")
 _BLANK_OR_LINE_CUT = re.compile(r" (?=[A-Za-z])|(?<=\n)(?=[!-~])")
 
+_CUT_SIGHT = 2
+"""Characters behind a cut that make it one: without them, the pieces may be one word."""
+
 _BLOCKS = (1 << 16, 1 << 12, 1 << 8, 1 << 4, 1)
 """Sizes of what is compared at once, when two texts are compared from an end on."""
 
@@ -63,7 +66,8 @@ class Buffer:
         self.text = self.text[:start] + new + self.text[end:]
         first, last = 0, len(self._pieces)
         if self._reach is not None:
-            first = max(0, bisect_right(self._starts, start - self._reach) - 1)
+            before = max(self._reach, _CUT_SIGHT)
+            first = max(0, bisect_right(self._starts, start - before) - 1)
             last = bisect_left(self._starts, end + self._reach)
         offset = self._starts[first] if first < len(self._starts) else 0
         old = "".join(piece.text for piece in self._pieces[first:last])
