@@ -5,7 +5,6 @@ Every arm of a task starts from the same prompt in memory, so that only decoding
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -16,9 +15,9 @@ from copydraft.errors import BadRequest
 from copydraft.evaluation.arms import ARMS, Drafters, Watched
 from copydraft.evaluation.bench_rows import PLAIN, Measured, Place, Saved, missing
 from copydraft.evaluation.llama_server import Servers
-from copydraft.evaluation.record import request_of
+from copydraft.evaluation.record import Silent, request_of
 from copydraft.evaluation.traces import EditTask
-from copydraft.protocol import Event, Generation, Kind, Sampling
+from copydraft.protocol import Generation, Kind, Sampling
 from copydraft.serving.decoding import Outcome, decode
 from copydraft.serving.loading import Loaded
 from copydraft.serving.tasks import Task, task_of
@@ -46,16 +45,6 @@ class Plan(NamedTuple):
     def turns(self) -> list[tuple[int, int]]:
         """Repeat and number of a task, in the order of measuring."""
         return [(r, n) for r in range(self.repeats) for n in range(len(self.tasks))]
-
-
-class _Silent:
-    """A client that wants nothing but the outcome."""
-
-    def __init__(self) -> None:
-        self.cancelled = threading.Event()
-
-    def emit(self, event: Event) -> None:
-        pass
 
 
 class Runner:
@@ -133,7 +122,7 @@ class Runner:
         # A task is made anew for every run: its reader follows one answer.
         asked = self._task(task, kind)
         return decode(
-            generation, kind, asked, self._loaded, self._config, _Silent(), lambda *_: drafter
+            generation, kind, asked, self._loaded, self._config, Silent(), lambda *_: drafter
         )
 
     def _by_server(self, task: EditTask, place: Place, answer: Sequence[int]) -> Measured:

@@ -21,7 +21,7 @@ from copydraft.serving.loading import Loaded
 from copydraft.serving.tasks import Request, Task, task_of
 
 
-class _Silent:
+class Silent:
     """A client that wants nothing but the outcome."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ def record(
         generation = Generation()
         try:
             asked = task_of(request_of(task, kind, generation), loaded)
-            outcome = decode(generation, kind, asked, loaded, config, _Silent(), drafter)
+            outcome = decode(generation, kind, asked, loaded, config, Silent(), drafter)
         except EngineProblem:
             raise  # the engine's memory is not to be trusted any more
         except CopydraftError as error:
