@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from statistics import mean, median
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from copydraft.evaluation.arms import SERVER_PREFIX
 from copydraft.evaluation.bench_rows import PLAIN, Heading, Measured, Rows
+from copydraft.evaluation.report import new_table
 
 _SERVER_PLAIN = SERVER_PREFIX + PLAIN
 
@@ -193,7 +193,7 @@ def _arms_table(title: str, arms: dict[str, Any]) -> Table:
         "forks",
         "margins\nup to",
     ]
-    table = _table(title, "arm", numbers)
+    table = new_table(title, ["arm"], numbers)
     for arm, values in arms.items():
         speedup, forks = values["speedup"], values["forks"]
         table.add_row(
@@ -211,7 +211,7 @@ def _arms_table(title: str, arms: dict[str, Any]) -> Table:
 
 def _step_table(title: str, of: dict[str, Any]) -> Table:
     step = of["verification_step"]
-    table = _table(title, "", ["count", "cost"])
+    table = new_table(title, [""], ["count", "cost"])
     table.add_row(
         "tokens proposed by copying", f"{step['proposed']:.1f}", f"{step['propose_us']:.0f} µs, CPU"
     )
@@ -226,19 +226,4 @@ def _step_table(title: str, of: dict[str, Any]) -> Table:
         f"{step['written']:.1f} written with the model's",
     )
     table.add_row("serial decode steps avoided", f"{step['steps_avoided']:.1f}", "not run at all")
-    return table
-
-
-def _table(title: str, text: str, numbers: Sequence[str]) -> Table:
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    table.add_column(text, no_wrap=True)
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
     return table

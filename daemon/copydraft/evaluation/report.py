@@ -39,7 +39,7 @@ def tables(results: Results) -> list[Table]:
 def _speeds(title: str, kinds: Sequence[str], results: Results) -> Table:
     curves = list(next(iter(results.values())))
     numbers = [f"{name}\n{what}" for name in curves for what in ("tok/pass", "speedup")]
-    table = _table(title, ["drafter"], [*numbers, "\naccepted", "no\ndraft"])
+    table = new_table(title, ["drafter"], [*numbers, "\naccepted", "no\ndraft"])
     for drafter, by_curve in results.items():
         cells = []
         for name, by_kind in by_curve.items():
@@ -55,7 +55,7 @@ def _speeds(title: str, kinds: Sequence[str], results: Results) -> Table:
 
 def _sources(results: Results) -> Table:
     """Acceptance of the drafters that have several sources."""
-    table = _table(
+    table = new_table(
         "acceptance by source", ["drafter", "costs", "source"], ["drafted", "accepted", "share"]
     )
     for drafter, curves in results.items():
@@ -70,7 +70,7 @@ def _sources(results: Results) -> Table:
 
 def _times(results: Results) -> Table:
     numbers = [f"{what}\n{name}" for what in ("propose", "take in") for name in _PERCENTILES]
-    table = _table("µs", ["drafter"], [*numbers, "start\np50"])
+    table = new_table("µs", ["drafter"], [*numbers, "start\np50"])
     for drafter, curves in results.items():
         both = _sum(tally for by_kind in curves.values() for tally in by_kind.values())
         times = [*_percentiles(both.propose_ns).values(), *_percentiles(both.written_ns).values()]
@@ -79,7 +79,8 @@ def _times(results: Results) -> Table:
     return table
 
 
-def _table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
+def new_table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
+    """Columns of text, then of numbers; all tables of measurements look alike."""
     table = Table(
         title=title,
         title_justify="left",
@@ -91,7 +92,7 @@ def _table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
     for name in texts:
         table.add_column(name, no_wrap=True)
     for name in numbers:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 
