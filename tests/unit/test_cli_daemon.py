@@ -55,6 +55,7 @@ def test_the_status_shows_control_characters_of_a_models_name(
         context=1,
         cost={},
         pass_ms=1.0,
+        completes=False,
     )
     status = msgspec.structs.replace(STATUS, model=model)
     monkeypatch.setattr(client, "status", AsyncMock(return_value=status))

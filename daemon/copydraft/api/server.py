@@ -92,6 +92,7 @@ class Daemon:
             uptime_s=time.monotonic() - self._started,
             socket=self._socket_path,
             model=serving.model,
+            workspaces=[],
             resident_bytes=devices.resident_bytes(os.getpid()),
             active=serving.active,
             waiting=serving.waiting,

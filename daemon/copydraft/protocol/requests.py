@@ -1,0 +1,152 @@
+"""What clients ask of the daemon."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from copydraft.protocol.message import EditFormat, Message
+
+
+class Sampling(Message):
+    """How the next token is picked; temperature 0 is greedy and ignores the rest."""
+
+    temperature: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    top_k: int = 40
+    top_p: float = 0.95
+    min_p: float = 0.05
+    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+class Generation(Message):
+    """What every request may choose about decoding."""
+
+    model: str = ""
+    """Name or path; empty: the model in the daemon's settings."""
+    max_tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Most tokens to write; 0: what the request's kind and the context allow."""
+    stop: list[str] = []
+    """Strings that end the answer and are not part of it."""
+    sampling: Sampling = Sampling()
+    draft: bool = True
+    strict: bool = False
+    margins: bool = False
+    """Report by how much every token won: its lead over the second in logits or, where it was
+    drawn, the distance of the draw from the next token's share of the probability."""
+    agent: str = ""
+    """Name of the calling agent, kept in the statistics."""
+    workspace: str = ""
+    """Root of the caller's workspace, absolute: its files, open documents and earlier answers are
+    drafted from, and no other's. Empty: none."""
+    file_context: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Most tokens of the document shown around what is asked about; 0: as the daemon is set."""
+
+
+class Region(Message):
+    """Whole lines of a document."""
+
+    path: str
+    """Shown to the model and in spans; never opened by the daemon."""
+    text: str
+    """The whole document, byte order mark removed, line ends as they are."""
+    start: int
+    end: int
+    """Lines [start, end) of `text.splitlines(keepends=True)` by `\\n`, `\\r\\n` and `\\r` only."""
+
+
+class EditRequest(Message):
+    """Rewrite a region by an instruction."""
+
+    region: Region
+    instruction: str
+    prediction: str = ""
+    """The region as the caller expects it to become: one more source of drafts."""
+    format: EditFormat | Literal[""] = ""
+    """Empty: the one in the daemon's settings."""
+    generation: Generation = Generation()
+
+
+class Turn(Message):
+    """An earlier question about a region, and what the model answered."""
+
+    question: str
+    answer: str
+
+
+class ExplainRequest(Message):
+    """Explain a region, or answer a question about it."""
+
+    region: Region
+    question: str = ""
+    turns: list[Turn] = []
+    """The conversation so far, the oldest first; the question of the first may be empty."""
+    generation: Generation = Generation()
+
+
+class CompleteRequest(Message):
+    """Write what belongs between the text before a place and the text behind it."""
+
+    path: str
+    """Shown to the model and in spans; never opened by the daemon."""
+    text: str
+    """The whole document, byte order mark removed, line ends as they are."""
+    offset: Annotated[int, msgspec.Meta(ge=0)]
+    """The place, in code points from the start of the text."""
+    generation: Generation = Generation()
+
+
+class PrepareRequest(Message):
+    """Read the part of a prompt that is known before its instruction or question is.
+
+    Gives way to every other request; nothing is written.
+    """
+
+    region: Region
+    kind: Literal["edit", "explain"]
+    format: EditFormat | Literal[""] = ""
+    generation: Generation = Generation()
+
+
+class TextChange(Message):
+    """Put `text` in the place of the characters [start, end), which are code points."""
+
+    start: int
+    end: int
+    text: str
+
+
+class DocumentOpened(Message, tag="open"):
+    """A document is open in an editor, or all of its text is sent anew."""
+
+    name: str
+    """Path below the workspace's root with slashes, or what a document without a file is called."""
+    version: int
+    text: str
+
+
+class DocumentChanged(Message, tag="change"):
+    """Changes, one after the other, each in the text that the one before left."""
+
+    name: str
+    version: int
+    changes: list[TextChange]
+
+
+class DocumentClosed(Message, tag="close"):
+    """The file counts again."""
+
+    name: str
+
+
+DocumentUpdate = DocumentOpened | DocumentChanged | DocumentClosed
+
+
+class DocumentUpdates(Message):
+    """What happened to open documents of a workspace, in order."""
+
+    workspace: str
+    """Root, absolute."""
+    owner: int
+    """Process that has the documents open, as its id; they are closed when it is gone."""
+    updates: list[DocumentUpdate]
