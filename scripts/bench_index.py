@@ -27,7 +27,7 @@ import numpy as np
 from copydraft.engine.bulk import index_tokenizer
 from copydraft.index import ingest, shards
 from copydraft.index.cache import IndexCache
-from copydraft.index.overlay import BufferEdit, Overlay
+from copydraft.index.overlay import Overlay
 from copydraft.index.search import Search, Shown
 from copydraft.index.segment import Segment
 from copydraft.index.shards import CorpusKey
@@ -196,12 +196,10 @@ def keystrokes(tokenizer: BulkTokenizer, text: str, chance: random.Random) -> Fi
     overlay = Overlay(lambda: tokenizer, [PLAIN])
     overlay.open("large.py", 0, text)
     typed, searched = [], []
-    length = len(text)
     for version in range(1, 501):
-        at = chance.randrange(length)
-        edit = BufferEdit(at, at, chance.choice("abc (\n"))
-        typed.append(timed(partial(overlay.change, "large.py", version, [edit])))
-        length += 1
+        at = chance.randrange(len(text))
+        text = text[:at] + chance.choice("abc (\n") + text[at:]
+        typed.append(timed(partial(overlay.open, "large.py", version, text)))
         if version % 20 == 0:
             searched.append(typed[-1] + timed(partial(overlay.segments, PLAIN)))
     [segment] = overlay.segments(PLAIN)

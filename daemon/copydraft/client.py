@@ -24,6 +24,8 @@ from copydraft.errors import BadRequest, DaemonUnavailable
 from copydraft.protocol import (
     PROTOCOL_VERSION,
     VERSION_HEADER,
+    DocumentsTaken,
+    DocumentUpdates,
     EditRequest,
     EditResult,
     Event,
@@ -33,6 +35,7 @@ from copydraft.protocol import (
     StatsReport,
     Status,
     Unloaded,
+    WebAddress,
 )
 
 _SILENCE_LIMIT_S = 60.0
@@ -102,6 +105,15 @@ class Client:
         """As `edit`; the last event is an ExplainResult."""
         return self._stream("/v1/explain", request)
 
+    async def documents(self, updates: DocumentUpdates) -> DocumentsTaken:
+        """Say what happened to open documents. One call after the other: they come in order.
+
+        Raises:
+            CopydraftError: the daemon refuses them, or is not there.
+        """
+        body = _encoded(updates)
+        return await self._get("POST", "/v1/documents", DocumentsTaken, content=body)
+
     async def status(self) -> Status:
         return await self._get("GET", "/v1/status", Status)
 
@@ -109,6 +121,14 @@ class Client:
         """Statistics of the last `days` days, today included; None: all."""
         query = {} if days is None else {"days": days}
         return await self._get("GET", "/v1/stats", StatsReport, params=query)
+
+    async def open_web(self) -> WebAddress:
+        """An address of the statistics page, which the daemon serves from now on.
+
+        Raises:
+            NetworkProblem: it cannot listen on the loopback device.
+        """
+        return await self._get("POST", "/v1/web", WebAddress)
 
     async def clear_stats(self) -> None:
         await self._call("DELETE", "/v1/stats")
@@ -129,13 +149,7 @@ class Client:
     async def _stream(
         self, path: str, request: EditRequest | ExplainRequest
     ) -> AsyncGenerator[Event]:
-        try:
-            body = protocol.encode(request)
-        except UnicodeEncodeError as error:
-            raise BadRequest(
-                "the request holds characters that UTF-8 cannot express",
-                "is the file's name or text in another encoding?",
-            ) from error
+        body = _encoded(request)
         call = httpx_sse.aconnect_sse(self._http, "POST", path, content=body)
         try:
             async with call as source:
@@ -175,6 +189,16 @@ class Client:
         if not response.is_success:
             _raise_fault(response)
         return response
+
+
+def _encoded(request: msgspec.Struct) -> bytes:
+    try:
+        return protocol.encode(request)
+    except UnicodeEncodeError as error:
+        raise BadRequest(
+            "the request holds characters that UTF-8 cannot express",
+            "is the file's name or text in another encoding?",
+        ) from error
 
 
 def _http() -> httpx.AsyncClient:

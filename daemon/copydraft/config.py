@@ -44,6 +44,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The model leaves memory after so long without a request; inf: never."""
     idle_exit_minutes: _Minutes = 120.0
     """The daemon exits after so long without a client; inf: never."""
+    index: bool = True
+    """Draft from the files and libraries of workspaces too, which are indexed on the disk."""
     record: bool = False
     """Keep the tokens of every request in the state directory, to replay them."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

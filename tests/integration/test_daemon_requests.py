@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -16,12 +17,17 @@ from copydraft.client import Client
 from copydraft.errors import AnswerRefused, BadRequest, CopydraftError
 from copydraft.protocol import (
     Delta,
+    DocumentChanged,
+    DocumentClosed,
+    DocumentOpened,
+    DocumentUpdates,
     EditResult,
     Event,
     ExplainRequest,
     ExplainResult,
     Failed,
     Queued,
+    TextChange,
 )
 from tests.fixtures.daemons import Running, edit, until
 from tests.fixtures.fake_service import FLOOD_TEXT, MODEL, stats
@@ -164,6 +170,26 @@ async def test_of_twenty_queued_requests_nineteen_are_cancelled_and_one_runs(
 # --- status and statistics ---
 
 
+async def test_documents_reach_the_service_in_order(daemon: Running, client: Client) -> None:
+    sent = [
+        DocumentUpdates(
+            workspace="/w",
+            owner=1,
+            updates=[
+                DocumentOpened(name="a.py", version=1, text="one"),
+                DocumentChanged(
+                    name="a.py", version=2, changes=[TextChange(start=0, end=1, text="O")]
+                ),
+            ],
+        ),
+        DocumentUpdates(workspace="/w", owner=1, updates=[DocumentClosed(name="a.py")]),
+    ]
+    for updates in sent:
+        taken = await client.documents(updates)
+        assert (taken.pid, taken.resend) == (os.getpid(), [])
+    assert daemon.service.updates == sent
+
+
 async def test_the_status_describes_the_daemon(daemon: Running, client: Client) -> None:
     await (await begin(client, "echo a"))
     status = await client.status()
@@ -282,7 +308,7 @@ async def test_a_client_of_another_protocol_is_told_which_side_to_renew(
     assert failure(response) == (
         426,
         "version",
-        f"this client speaks version {theirs} of the protocol, the daemon version 1",
+        f"this client speaks version {theirs} of the protocol, the daemon version {protocol.PROTOCOL_VERSION}",
     )
     assert response.json()["hint"] == hint
 

@@ -24,6 +24,7 @@ from copydraft.index.store import StateStore
 from copydraft.protocol import EditRequest, EditResult, Event, Region
 from copydraft.serving.scheduler import Scheduler
 from copydraft.serving.service import NoCosts
+from tests.fixtures.indexed import workspaces_in
 from tests.unit.test_mine import LINES, Repository, changed
 
 TEXT = "alpha = 1\nbeta = 2\nprint(alpha + beta)\n"
@@ -120,7 +121,13 @@ def test_the_daemon_records_requests_only_where_the_user_has_said_so(
 ) -> None:
     config = Config(model=str(model), context=1024, threads=1, record=on)
     store = StateStore(tmp_path / "state.db")
-    scheduler = Scheduler(config, record=lambda _: None, costs=NoCosts(), profiles=store)
+    scheduler = Scheduler(
+        config,
+        record=lambda _: None,
+        costs=NoCosts(),
+        profiles=store,
+        workspaces=workspaces_in(tmp_path),
+    )
     ended: Queue[Event] = Queue()
     region = Region(path="a.py", text=TEXT, start=0, end=3)
     scheduler.submit(EditRequest(region=region, instruction="set beta to 3"), ended.put)

@@ -32,6 +32,7 @@ from copydraft.serving import scheduler
 from copydraft.serving.scheduler import Scheduler
 from copydraft.serving.service import Ticket
 from copydraft.tokens import Document
+from tests.fixtures.indexed import workspaces_in
 
 TEXT = "a = 1\nb = 1\nprint(a + b)\n"
 REGION = Region(path="a.py", text=TEXT, start=0, end=3)
@@ -118,8 +119,13 @@ class Serving:
         self.recorded: list[RequestStats] = []
         self.profiles = Profiles()
         self.model = model
+        self.workspaces = workspaces_in(model.parent)
         self.scheduler = Scheduler(
-            config, record=self.recorded.append, costs=Costs(), profiles=self.profiles
+            config,
+            record=self.recorded.append,
+            costs=Costs(),
+            profiles=self.profiles,
+            workspaces=self.workspaces,
         )
 
     def edit(self, generation: Generation = DEFAULT, *, hold: bool = False) -> Listener:
@@ -287,7 +293,7 @@ def test_an_answer_is_drafted_from_in_its_workspace_alone(
 ) -> None:
     given: list[list[str]] = []
 
-    def noted(documents: Sequence[Document], policy: Policy) -> CopyDrafter:
+    def noted(documents: Sequence[Document], policy: Policy, _: object) -> CopyDrafter:
         given.append([document.field for document in documents])
         return CopyDrafter(documents, policy)
 
@@ -295,6 +301,28 @@ def test_an_answer_is_drafted_from_in_its_workspace_alone(
     for workspace in ("/here", "/there", "", "/here"):
         serving.edit(Generation(workspace=workspace)).edit()
     assert [fields.count("answer") for fields in given] == [0, 0, 0, 1]
+
+
+def test_an_answer_is_drafted_from_the_files_of_its_workspace(
+    serving: Serving, tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "other.py").write_text(f"{OPENING}{ANSWER}")
+    plain = serving.edit().edit()
+    assert "workspace" not in plain.stats.drafted
+    serving.workspaces.search(str(project))
+    assert serving.workspaces.settle(30)
+    # Nothing to copy from in the region and the prompt, which are nearer.
+    region = Region(path="a.py", text="\n", start=0, end=1)
+    here = Generation(workspace=str(project))
+    request = EditRequest(region=region, instruction="set b", generation=here)
+    drafted = serving.submit(request, hold=False).edit()
+    assert drafted.stats.accepted["workspace"] > 0
+    assert (
+        drafted.text
+        == serving.submit(EditRequest(region=region, instruction="set b"), hold=False).edit().text
+    )
 
 
 def test_unloading_frees_the_model_and_the_next_request_loads_it(serving: Serving) -> None:

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from copydraft.errors import BadRequest
 from copydraft.index.corpora import Corpora, Workspace
-from copydraft.index.overlay import BufferEdit
 from copydraft.index.tokenizing import PLAIN, Printing
 from tests.fixtures.word_numbers import WordNumbers
 
@@ -146,7 +144,7 @@ def test_an_open_buffer_stands_for_its_file_until_it_is_closed(workspace: Worksp
 
 def test_a_change_can_be_drafted_from_at_once(workspace: Workspace) -> None:
     workspace.open_buffer("a.txt", 1, "one two three")
-    workspace.change_buffer("a.txt", 2, [BufferEdit(4, 7, "2"), BufferEdit(5, 5, "1 half")])
+    workspace.open_buffer("a.txt", 2, "one 21 half three")
     assert found(workspace, "one 21 half") == {("buffer", "a.txt")}
     [match] = workspace.search().longest_matches(WORDS.encode_one("one 21 half"), 1)
     assert match.document.version == 2
@@ -155,35 +153,9 @@ def test_a_change_can_be_drafted_from_at_once(workspace: Workspace) -> None:
 def test_a_search_keeps_its_moment(workspace: Workspace) -> None:
     workspace.open_buffer("a.txt", 1, "one two three")
     search = workspace.search()
-    workspace.change_buffer("a.txt", 2, [BufferEdit(0, 13, "")])
+    workspace.open_buffer("a.txt", 2, "")
     assert search.longest_matches(WORDS.encode_one("one two"), 8)
     assert found(workspace, "one two") == set()
-
-
-@pytest.mark.parametrize(
-    ("name", "version", "edit", "message"),
-    [
-        ("a.txt", 1, BufferEdit(0, 0, "x"), "a.txt has version 1: no change to 1"),
-        ("b.txt", 2, BufferEdit(0, 0, "x"), "b.txt is not open: no change to 2"),
-        ("a.txt", 2, BufferEdit(3, 4, "x"), "a.txt has 3 characters: no change of 3 to 4"),
-        ("a.txt", 2, BufferEdit(2, 1, "x"), "a.txt has 3 characters: no change of 2 to 1"),
-    ],
-)
-def test_a_change_that_does_not_fit_is_refused_and_changes_nothing(
-    workspace: Workspace, name: str, version: int, edit: BufferEdit, message: str
-) -> None:
-    workspace.open_buffer("a.txt", 1, "one")
-    with pytest.raises(BadRequest) as caught:
-        workspace.change_buffer(name, version, [BufferEdit(0, 0, ""), edit])
-    assert (caught.value.message, caught.value.hint) == (message, "send the whole text")
-    workspace.change_buffer("a.txt", 2, [BufferEdit(3, 3, " zwei drei")])
-    assert found(workspace, "one zwei") == {("buffer", "a.txt")}
-
-
-def test_secrets_in_a_buffer_are_not_drafted_from(workspace: Workspace) -> None:
-    workspace.open_buffer("conf/.env", 1, "password is secret")
-    workspace.change_buffer("conf/.env", 2, [])
-    assert found(workspace, "password is") == set()
 
 
 # --- libraries ---
@@ -228,8 +200,8 @@ def test_changes_on_the_disk_are_followed_and_told_as_edits(make: Make, tmp_path
         return ("workspace", "a.txt") in found(workspace, "one two four")
 
     until(changed)
-    until(lambda: [e.path for e in workspace.recent_edits()] == ["a.txt"])
-    assert workspace.recent_edits()[0].old == "one two three"
+    until(lambda: [e.path for e in workspace.edits.latest()] == ["a.txt"])
+    assert workspace.edits.latest()[0].old == "one two three"
     (root / "a.txt").unlink()
     until(lambda: not found(workspace, "one two"))
 
@@ -307,5 +279,5 @@ def test_a_checkout_is_no_edit_and_new_rules_hide_files(make: Make, tmp_path: Pa
     (root / ".gitignore").write_text("f8.txt\n")
     workspace._changed({root / ".gitignore"})
     assert corpora.settle(60)
-    assert workspace.recent_edits() == []
+    assert workspace.edits.latest() == []
     until(lambda: len(found(workspace, "one two four")) == 58)

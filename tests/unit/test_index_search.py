@@ -71,6 +71,12 @@ def test_the_longest_match_wins_in_whatever_segment_it_is() -> None:
         assert match.document.path == "b0"
 
 
+def test_a_document_can_be_left_out() -> None:
+    index = Search([Shown(segment([2, 3, 4], [9, 3, 5], [8, 3, 6]), {"2"})]).without("0")
+    [match] = index.longest_matches([2, 3], 8)
+    assert (match.length, match.following) == (1, 5)
+
+
 def test_of_equal_matches_earlier_segments_come_first() -> None:
     first, second = segment([2, 3, 4], prefix="a"), segment([2, 3, 5], prefix="b")
     [match] = search(first, second).longest_matches([2, 3], 1)

@@ -38,13 +38,15 @@ def test_the_latest_come_first_whatever_the_clock_says(recent: RecentEdits) -> N
     assert [edit.path for edit in recent.latest(2)] == ["2", "1"]
 
 
-def test_a_checkout_is_no_edit(recent: RecentEdits) -> None:
-    recent.seen("a.py", "old\n", 1.0)
-    recent.replaced("a.py", "other branch\n")
+def test_what_was_seen_first_stays_what_later_texts_are_compared_with(
+    recent: RecentEdits,
+) -> None:
+    recent.first_seen("a.py", "old\n")
+    recent.first_seen("a.py", "older\n")
     assert recent.latest() == []
     recent.seen("a.py", "edited\n", 2.0)
     [edit] = recent.latest()
-    assert edit.old == "other branch\n"
+    assert edit.old == "old\n"
 
 
 def test_a_file_rewritten_all_over_is_no_edit(recent: RecentEdits) -> None:

@@ -4,9 +4,12 @@
 | ------------------ | --------------------------- | ---------------------------------------- |
 | POST /v1/edit      | EditRequest                 | stream of Event, the last a result       |
 | POST /v1/explain   | ExplainRequest              | the same                                 |
+| POST /v1/documents | DocumentUpdates             | DocumentsTaken                           |
 | GET /v1/status     |                             | Status                                   |
-| GET /v1/stats      | query: days=N               | StatsReport                              |
+| GET /v1/stats      | query: days=N, kind=K       | StatsReport                              |
 | DELETE /v1/stats   |                             | 204                                      |
+| GET /v1/last       |                             | LastAnswer, null where there is none     |
+| POST /v1/web       |                             | WebAddress (made by `api/web.py`)        |
 | POST /v1/unload    |                             | Unloaded                                 |
 | POST /v1/stop      | query: if_idle=1            | 202; 409 if it is not idle               |
 
@@ -16,6 +19,7 @@ Every fault is a Failed, with an HTTP status over 399 or as the stream's last ev
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -26,16 +30,24 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from copydraft import protocol
+from copydraft.api.last import LastAnswers
 from copydraft.api.stream import EventStream
 from copydraft.errors import BadRequest
 from copydraft.index.store import StateStore
-from copydraft.protocol import EditRequest, ExplainRequest, Status, Unloaded
+from copydraft.protocol import (
+    DocumentsTaken,
+    DocumentUpdates,
+    EditRequest,
+    ExplainRequest,
+    Status,
+    Unloaded,
+)
 from copydraft.serving.service import Service
 
 BODY_LIMIT = 16 * 1024 * 1024
 MOST_DAYS = 36_500
 
-R = TypeVar("R", EditRequest, ExplainRequest)
+R = TypeVar("R", EditRequest, ExplainRequest, DocumentUpdates)
 
 
 class NativeApi:
@@ -54,39 +66,63 @@ class NativeApi:
         self._stop = stop
         self.streams: set[EventStream] = set()
         """Answers that are being written."""
+        self.last = LastAnswers()
 
     def routes(self) -> list[Route]:
         return [
             Route("/v1/edit", self.edit, methods=["POST"]),
             Route("/v1/explain", self.explain, methods=["POST"]),
-            Route("/v1/status", self.status, methods=["GET"]),
-            Route("/v1/stats", self.stats, methods=["GET"]),
+            Route("/v1/documents", self.documents, methods=["POST"]),
+            *self.reading_routes(),
             Route("/v1/stats", self.clear_stats, methods=["DELETE"]),
             Route("/v1/unload", self.unload, methods=["POST"]),
             Route("/v1/stop", self.stop, methods=["POST"]),
         ]
 
+    def reading_routes(self) -> list[Route]:
+        """Those that tell how things are and change nothing."""
+        return [
+            Route("/v1/status", self.status, methods=["GET"]),
+            Route("/v1/stats", self.stats, methods=["GET"]),
+            Route("/v1/last", self.last_answer, methods=["GET"]),
+        ]
+
     async def edit(self, request: Request) -> Response:
         asked = await _read(request, EditRequest)
-        return EventStream(self._service, asked, self.streams)
+        watch = self.last.follow("edit", asked.region.path)
+        return EventStream(self._service, asked, self.streams, watch)
 
     async def explain(self, request: Request) -> Response:
         asked = await _read(request, ExplainRequest)
-        return EventStream(self._service, asked, self.streams)
+        watch = self.last.follow("explain", asked.region.path)
+        return EventStream(self._service, asked, self.streams, watch)
+
+    async def documents(self, request: Request) -> Response:
+        updates = await _read(request, DocumentUpdates)
+        resend = self._service.documents(updates)
+        return _json(DocumentsTaken(pid=os.getpid(), resend=resend))
 
     async def status(self, _: Request) -> Response:
         return _json(self._status())
 
     async def stats(self, request: Request) -> Response:
         days = _days(request.query_params.get("days"))
-        return _json(await asyncio.to_thread(self._store.report, days))
+        kind = request.query_params.get("kind", "")
+        return _json(await asyncio.to_thread(self._store.report, days, kind))
+
+    async def last_answer(self, _: Request) -> Response:
+        answer = self.last.answer()
+        return _json(answer) if answer else Response(b"null", media_type="application/json")
 
     async def clear_stats(self, _: Request) -> Response:
         await asyncio.to_thread(self._store.clear)
+        self.last.forget()
         return Response(status_code=204)
 
     async def unload(self, _: Request) -> Response:
-        return _json(Unloaded(freed=await asyncio.to_thread(self._service.unload)))
+        freed = await asyncio.to_thread(self._service.unload)
+        self.last.forget()
+        return _json(Unloaded(freed=freed))
 
     async def stop(self, request: Request) -> Response:
         status = self._status()

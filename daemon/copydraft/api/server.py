@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import math
 import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
 
-import uvicorn
 from starlette.applications import Starlette
 
 from copydraft import __version__, devices
 from copydraft.api import faults, logs
 from copydraft.api.gate import Gate
+from copydraft.api.http_server import HttpServer
 from copydraft.api.native import NativeApi
+from copydraft.api.web import StatisticsSite
 from copydraft.config import Config
 from copydraft.errors import Cancelled
 from copydraft.index.store import StateStore
@@ -47,22 +46,11 @@ class Daemon:
         self._started = time.monotonic()
         self._stopping = asyncio.Event()
         self._api = NativeApi(service, store, self.status, self.stop)
-        application = Starlette(routes=self._api.routes(), exception_handlers=faults.HANDLERS)
+        self._site = StatisticsSite(self._api.reading_routes())
+        routes = [*self._api.routes(), *self._site.routes()]
+        application = Starlette(routes=routes, exception_handlers=faults.HANDLERS)
         self._gate = Gate(application)
-        self._server = _Server(
-            uvicorn.Config(
-                self._gate,
-                http="h11",
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                proxy_headers=False,
-                server_header=False,
-                date_header=False,
-                timeout_graceful_shutdown=1,
-            )
-        )
+        self._server = HttpServer(self._gate)
 
     async def serve(self) -> bool:
         """Serve until `stop`, then end the requests that run; False if the service hangs on."""
@@ -72,6 +60,7 @@ class Daemon:
             await self._stopping.wait()
             watching.cancel()
             stopped = await self._stop_service()
+            await self._site.close()
             self._server.end()
             await serving
         return stopped
@@ -92,7 +81,7 @@ class Daemon:
             uptime_s=time.monotonic() - self._started,
             socket=self._socket_path,
             model=serving.model,
-            workspaces=[],
+            workspaces=serving.workspaces,
             resident_bytes=devices.resident_bytes(os.getpid()),
             active=serving.active,
             waiting=serving.waiting,
@@ -122,6 +111,7 @@ class Daemon:
             if time.monotonic() - serving.idle_since >= unload_s:
                 _log.info("no request for %.0f minutes: the model leaves memory", unload_s / 60)
                 await asyncio.to_thread(self._service.unload)
+                self._api.last.forget()
 
     async def _stop_service(self) -> bool:
         """Stop the service; where it takes long, tell its clients without it, and return False."""
@@ -135,24 +125,6 @@ class Daemon:
             for stream in self._api.streams:
                 stream.put(Failed.of(Cancelled("the daemon is stopping", "run the command again")))
         return not stopping.is_alive()
-
-
-class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self._ended = asyncio.Event()
-
-    def end(self) -> None:
-        self._ended.set()
-
-    async def main_loop(self) -> None:
-        """Wait for the end without uvicorn's ten looks a second."""
-        await self._ended.wait()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone: uvicorn would raise them again and kill us before we clean up."""
-        yield
 
 
 def _finite(seconds: float) -> float | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from copydraft.drafting import suffix
+from copydraft.drafting import corpus, suffix
 from copydraft.drafting.candidate import Candidate, magnitude, rivalry
+from copydraft.drafting.corpus import CorpusSearch
 from copydraft.drafting.edit_cursor import EditCursor
 from copydraft.drafting.policy import Policy
-from copydraft.index.session import SessionIndex
+from copydraft.index.session import DEPTH, SessionIndex
 from copydraft.tokens import NO_DRAFT, Document, Draft
 
 _FOLLOWED = ("prediction", "region")
@@ -17,6 +18,9 @@ _FOLLOWED = ("prediction", "region")
 
 _MOST_MISSES = 4
 """Passes in a row without an accepted token: the model writes something new."""
+
+_SURE_RUN = 8
+"""Where the session's own match is this long, the corpora are not asked."""
 
 
 class Drafter(Protocol):
@@ -42,13 +46,17 @@ class NoDrafter:
 
 
 class CopyDrafter:
-    """Drafts copied from documents and from the output itself."""
+    """Drafts copied from documents, from the output itself, and from what `search` finds."""
 
-    def __init__(self, documents: Sequence[Document], policy: Policy) -> None:
+    def __init__(
+        self, documents: Sequence[Document], policy: Policy, search: CorpusSearch | None = None
+    ) -> None:
         self._documents = [*documents, Document("session", "", "output", ())]
         self._policy = policy
         self._cursors = [EditCursor(d) for d in documents if d.corpus in _FOLLOWED]
         self._index = SessionIndex(documents)
+        self._search = search
+        self._tail: list[int] = []
         self._misses = 0
 
     def propose(self, limit: int) -> Draft:
@@ -61,6 +69,8 @@ class CopyDrafter:
         for cursor in self._cursors:
             cursor.append(tokens)
         self._index.append(tokens)
+        if self._search is not None:
+            self._tail = [*self._tail, *tokens][-DEPTH:]
 
     def _candidates(self, limit: int) -> list[Candidate]:
         """What each source offers, with what is known only beside the others."""
@@ -72,7 +82,16 @@ class CopyDrafter:
         pairs = [(cursor, match) for cursor in cursors]
         if match is not None:
             pairs.append((match, followed))
+        found = self._found(max((one.run for one, _ in pairs), default=0), limit)
+        if found is not None:
+            pairs.append((found, match or followed))
         return [self._known(one, rival) for one, rival in pairs if one.tokens]
+
+    def _found(self, run: int, limit: int) -> Candidate | None:
+        """What the corpora offer, where the session's best match is a `run` that leaves doubts."""
+        if self._search is None or run >= _SURE_RUN:
+            return None
+        return corpus.candidate(self._search, self._tail, limit)
 
     def _known(self, candidate: Candidate, rival: Candidate | None) -> Candidate:
         source, run = candidate.source, magnitude(candidate.run)

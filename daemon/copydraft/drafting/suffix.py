@@ -7,9 +7,8 @@ length; SuffixDecoding, Oliaro et al. 2024, counts continuations in a tree.)
 
 from __future__ import annotations
 
-from collections import Counter
-
 from copydraft.drafting.candidate import Candidate
+from copydraft.drafting.voting import elect
 from copydraft.index.session import SessionIndex
 from copydraft.tokens import Document
 
@@ -26,15 +25,7 @@ def candidate(index: SessionIndex, documents: list[Document], limit: int) -> Can
     matches = index.longest_matches(_MOST_MATCHES)
     if not matches:
         return None
-    votes = Counter(match.following for match in matches)
-    match = max(matches, key=lambda match: (votes[match.following], match.position))
-    agreeing = votes[match.following]
-    if len(matches) == 1:
-        share = "single"
-    elif agreeing == len(matches):
-        share = "all"
-    else:
-        share = "most" if 2 * agreeing > len(matches) else "few"
+    match, share = elect(sorted(matches, key=lambda match: -match.position))
     tokens = index.following(match, limit)
     document = documents[match.document]
     return Candidate(

@@ -136,7 +136,7 @@ class ToolCallFormat:
         return _BORDER.sub("", opening) if self.syntax.escaped else opening
 
     def _encoded(self, text: str) -> str:
-        return json.dumps(text, ensure_ascii=False)[1:-1] if self.syntax.escaped else text
+        return json_text(text) if self.syntax.escaped else text
 
     def _printed(self, field: str, opening: str, text: str, following: str) -> Printed:
         shown = self._shown(opening)[-1]
@@ -231,6 +231,11 @@ class TaggedCallReader:
         if self._end is not None and self._begin in self._text[self._end :]:
             self._end = None
         return self._end is not None and len(self._text) - self._end > self._room
+
+
+def json_text(text: str) -> str:
+    """The text as it stands between the quotes of a JSON string."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def _replacement(old: str, new: list[Part]) -> Replacement:

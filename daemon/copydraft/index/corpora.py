@@ -2,8 +2,7 @@
 
     corpora = Corpora(paths.index_database(), partial(bulk_tokenizer, model_path), [PLAIN])
     workspace = corpora.workspace(Path("/home/me/project"))  # at once; indexing goes on elsewhere
-    workspace.open_buffer("src/a.py", 1, text)
-    workspace.change_buffer("src/a.py", 2, [BufferEdit(10, 12, "new")])
+    workspace.open_buffer("src/a.py", 1, text)  # and again whenever it was changed
     search = workspace.search()  # for one request: a moment that never changes
     for match in search.longest_matches(tail, 8):
         search.following(match, 32)
@@ -19,7 +18,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property
@@ -29,7 +28,7 @@ from typing import TYPE_CHECKING
 from copydraft.errors import DiskProblem, FileProblem
 from copydraft.index import additions
 from copydraft.index.cache import IndexCache
-from copydraft.index.overlay import BufferEdit, Overlay
+from copydraft.index.overlay import Overlay
 from copydraft.index.search import Search, Shown
 from copydraft.index.shards import CorpusKey
 from copydraft.index.snapshot import Snapshots
@@ -37,7 +36,7 @@ from copydraft.index.tokenizing import PLAIN, BulkTokenizer, Printing
 from copydraft.index.updates import UpdateQueue
 from copydraft.index.worker import Job, LoadTokenizer
 from copydraft.workspace.documents import read_document
-from copydraft.workspace.edits import RecentEdit, RecentEdits
+from copydraft.workspace.edits import RecentEdits
 from copydraft.workspace.libraries import Library, libraries_of
 from copydraft.workspace.scanner import Scanner
 from copydraft.workspace.watcher import Watcher
@@ -66,10 +65,12 @@ class Corpora:
         additions_file: Path | None = None,
         libraries: bool = True,
         watch: bool = True,
+        edits: Callable[[Path], RecentEdits] = lambda _: RecentEdits(),
     ) -> None:
         """`load` and the printings must be picklable; the first printing is the usual one.
 
         Without `libraries` there is no global corpus; `additions_file` lists more directories.
+        `edits` gives what is known of a workspace's recent edits; those on the disk are added.
         """
         self.cache = IndexCache(database)
         self.printings = {printing.name: printing for printing in printings}
@@ -78,6 +79,7 @@ class Corpora:
         self._additions_file = additions_file
         self._libraries = libraries
         self._watch = watch
+        self._edits = edits
         self._workspaces: dict[Path, Workspace] = {}
         self._lock = threading.Lock()
         self.snapshots = {p.name: Snapshots(self.cache, p.field) for p in printings}
@@ -96,9 +98,14 @@ class Corpora:
         with self._lock:
             found = self._workspaces.get(root)
             if found is None:
-                found = self._workspaces[root] = Workspace(self, root)
+                found = self._workspaces[root] = Workspace(self, root, self._edits(root))
                 self._reader.submit(self._open, found).add_done_callback(_log_bug)
             return found
+
+    def opened(self, root: Path) -> Workspace | None:
+        """The workspace at `root` if it is open."""
+        with self._lock:
+            return self._workspaces.get(root.resolve())
 
     def close_workspace(self, root: Path) -> None:
         """Let go of a workspace; its memory goes back. One that is not open is no fault."""
@@ -174,59 +181,65 @@ class Corpora:
 class Workspace:
     """One directory that editors work in. Safe in any thread."""
 
-    def __init__(self, corpora: Corpora, root: Path) -> None:
+    def __init__(self, corpora: Corpora, root: Path, edits: RecentEdits) -> None:
         self.root = root
+        self.edits = edits
         self._corpora = corpora
         self._scanner = Scanner(root)
         self._overlay = Overlay(lambda: corpora.tokenizer, list(corpora.printings.values()))
         self._keys: dict[str, CorpusKey] = {}
         self._libraries: dict[str, dict[CorpusKey, Library]] = {}
-        self._edits = RecentEdits()
         self._remembered = False
         self._watcher = Watcher(root, self._changed)
 
     # --- for the drafter ---
 
     def search(self, format_name: str = "") -> Search:
-        """What there is to draft from now, in a format; "" is the usual one.
+        """What there is to draft from now, in a printing; "" is the usual one, others are empty.
 
         Of equal matches, open buffers come first, then the workspace's files, then libraries.
         Cost: open buffers that changed since the last search are sorted (1 ms for 5,000 tokens).
         """
         name = format_name or self._corpora.usual
+        if name not in self._corpora.printings:
+            return Search([])
         self._corpora.refresh_if_written()
         # The names first: a document that is closed in between is found twice rather than never.
         hidden = self._overlay.names
-        shown = [Shown(s, ()) for s in self._overlay.segments(self._corpora.printings[name])]
+        buffers = self._overlay.segments(self._corpora.printings[name])
+        shown = [Shown(segment, ()) for segment in buffers]
         if name in self._keys:
             shown += [Shown(s, hidden) for s in self._segments(name, self._keys[name])]
             for key in self._libraries[name]:
                 shown += [Shown(segment, ()) for segment in self._segments(name, key)]
         return Search(shown)
 
-    def recent_edits(self, most: int = 16) -> Sequence[RecentEdit]:
-        """What was changed on the disk lately, newest first."""
-        return self._edits.latest(most)
-
     # --- from the editor; names are paths below the root, or what an unnamed document is called ---
 
     def open_buffer(self, name: str, version: int, text: str) -> None:
-        """Take in a document that an editor has open, or all of its text anew."""
+        """Take in a document that an editor has open, or its text as it is now."""
         self._overlay.open(name, version, text)
-
-    def change_buffer(self, name: str, version: int, edits: Iterable[BufferEdit]) -> None:
-        """Make the editor's changes, one after the other.
-
-        Raises:
-            BadRequest: they do not fit the text; send all of it by `open_buffer`.
-        """
-        self._overlay.change(name, version, edits)
 
     def close_buffer(self, name: str) -> None:
         """The file counts again."""
         self._overlay.close(name)
 
     # --- for Corpora ---
+
+    def sizes(self) -> tuple[int, int]:
+        """Tokens in reach, in the usual format: of the workspace's files, and of its libraries."""
+        name = self._corpora.usual
+        if name not in self._keys:
+            return 0, 0
+        own = sum(segment.live for segment in self._segments(name, self._keys[name]))
+        of_libraries = [self._segments(name, key) for key in self._libraries[name]]
+        return own, sum(segment.live for segments in of_libraries for segment in segments)
+
+    @property
+    def indexing(self) -> bool:
+        """Whether some of it waits to be indexed, or is being."""
+        printings = self._corpora.printings
+        return any(self._corpora.queue.busy(key) for name in printings for key in self.keys(name))
 
     def know(self, tokenizer: str, libraries: Iterable[Library]) -> None:
         """Set what belongs to the workspace."""
@@ -272,7 +285,7 @@ class Workspace:
         sources.sort(key=lambda source: -source.version)
         for source in sources[:_REMEMBERED_FILES]:
             with suppress(FileProblem):
-                self._edits.replaced(source.path, read_document(self.root / source.path).text)
+                self.edits.first_seen(source.path, read_document(self.root / source.path).text)
 
     def _segments(self, name: str, key: CorpusKey) -> list[Segment]:
         return self._corpora.snapshots[name].segments(key)
@@ -294,11 +307,13 @@ class Workspace:
             found = {self.root / file.path for file in self._scanner.look(paths)}
             gone = paths - found
             for path in found:
+                name = path.relative_to(self.root).as_posix()
                 with suppress(FileProblem):
-                    text = read_document(path).text
-                    self._edits.seen(path.relative_to(self.root).as_posix(), text, time.time())
+                    # What an editor has open is seen there, before it is saved.
+                    if name not in self._overlay.names:
+                        self.edits.seen(name, read_document(path).text, time.time())
         for path in gone:
-            self._edits.forget(path.relative_to(self.root).as_posix())
+            self.edits.forget(path.relative_to(self.root).as_posix())
 
 
 def _log_bug(future: object) -> None:

@@ -3,46 +3,38 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from copydraft.errors import BadRequest
 from copydraft.index.buffer import Buffer
 from copydraft.index.segment import Segment, Source, build
-from copydraft.workspace.scanner import is_secret
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from copydraft.index.tokenizing import BulkTokenizer, Printing
-
-LARGEST_CHARACTERS = 4_000_000
-"""A larger document is not drafted from."""
-
-
-class BufferEdit(NamedTuple):
-    """Put `text` in the place of the characters (code points) [start, end)."""
-
-    start: int
-    end: int
-    text: str
 
 
 class _Open:
-    """One open document, printed in each format as far as it was searched in it."""
+    """One open document in each format: its tokens, and the segment made of them when searched."""
 
-    def __init__(self, version: int, text: str) -> None:
+    def __init__(self, version: int, tokens: dict[str, NDArray[np.uint32]]) -> None:
         self.version = version
-        self.text = text
-        self.buffers: dict[str, Buffer] = {}
+        self.tokens = tokens
         self.segments: dict[str, Segment] = {}
 
 
 class Overlay:
-    """The open documents of one workspace. Safe in any thread."""
+    """The open documents of one workspace. Safe in any thread; only `open` and `close` wait."""
 
     def __init__(self, tokenizer: Callable[[], BulkTokenizer], printings: Sequence[Printing]):
         self._tokenizer = tokenizer
         self._printings = printings
+        self._buffers: dict[str, dict[str, Buffer]] = {}
         self._open: dict[str, _Open] = {}
+        self._writing = threading.Lock()
+        """Held while a document is tokenised, which may take long."""
         self._lock = threading.Lock()
 
     @property
@@ -52,72 +44,43 @@ class Overlay:
             return frozenset(self._open)
 
     def open(self, name: str, version: int, text: str) -> None:
-        """Take in a document, or all of one that is open; `name` is its path or what it is called.
+        """Take in a document, or its text as it is now; `name` is its path or what it is called.
 
-        Documents that hold secrets by their name, and very large ones, are taken as empty.
+        Cost: of an open document, that of comparing the texts and tokenising what differs.
         """
-        with self._lock:
-            self._open[name] = _Open(version, "")
-            self._become(name, version, text)
-
-    def change(self, name: str, version: int, edits: Iterable[BufferEdit]) -> None:
-        """Make edits one after the other, each in the text that the one before left.
-
-        Raises:
-            BadRequest: the document is not open, has had this version, or an edit is outside its
-                text. It is as it was; send the whole text by `open`.
-        """
-        with self._lock:
-            document = self._open.get(name)
-            if document is None or version <= document.version:
-                has = "is not open" if document is None else f"has version {document.version}"
-                raise BadRequest(f"{name} {has}: no change to {version}", "send the whole text")
-            text = document.text
-            for edit in edits:
-                if not 0 <= edit.start <= edit.end <= len(text):
-                    raise BadRequest(
-                        f"{name} has {len(text)} characters: no change of "
-                        f"{edit.start} to {edit.end}",
-                        "send the whole text",
-                    )
-                text = text[: edit.start] + edit.text + text[edit.end :]
-            self._become(name, version, text)
+        if "\r" in text:  # looking is much quicker than replacing
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        with self._writing:
+            buffers = self._buffers.setdefault(name, {})
+            for printing in self._printings:
+                printed = printing.printed(text) if text else ""
+                if printing.name in buffers:
+                    buffers[printing.name].become(printed)
+                else:
+                    buffers[printing.name] = Buffer(self._tokenizer(), printed)
+            document = _Open(version, {key: buffer.tokens for key, buffer in buffers.items()})
+            with self._lock:
+                self._open.pop(name, None)
+                self._open[name] = document  # the last changed is the last
 
     def close(self, name: str) -> None:
         """The file counts again. A document that is not open is no fault."""
-        with self._lock:
+        with self._writing, self._lock:
+            self._buffers.pop(name, None)
             self._open.pop(name, None)
 
     def segments(self, printing: Printing) -> list[Segment]:
         """The open documents, those changed last first. Sorts what changed since the last call."""
         with self._lock:
             opened = list(self._open.items())[::-1]
-            return [self._segment(name, document, printing) for name, document in opened]
+        return [_segment(name, each, printing) for name, each in opened]
 
-    def _become(self, name: str, version: int, text: str) -> None:
-        document = self._open.pop(name)
-        self._open[name] = document  # the last changed is the last
-        document.version = version
-        document.text = "" if is_secret(name) or len(text) > LARGEST_CHARACTERS else text
-        document.segments.clear()
-        for printing in self._printings:
-            self._print(document, printing)
 
-    def _print(self, document: _Open, printing: Printing) -> None:
-        text = document.text
-        if "\r" in text:  # looking is much quicker than replacing
-            text = text.replace("\r\n", "\n").replace("\r", "\n")
-        printed = printing.printed(text) if text else ""
-        buffer = document.buffers.get(printing.name)
-        if buffer is None:
-            document.buffers[printing.name] = Buffer(self._tokenizer(), printed)
-        else:
-            buffer.become(printed)
-
-    def _segment(self, name: str, document: _Open, printing: Printing) -> Segment:
-        segment = document.segments.get(printing.name)
-        if segment is None:
-            source = Source("buffer", name, printing.field, document.version)
-            segment = build([(source, document.buffers[printing.name].tokens)])
-            document.segments[printing.name] = segment
-        return segment
+def _segment(name: str, document: _Open, printing: Printing) -> Segment:
+    # Two threads may do it at once, to the same end.
+    segment = document.segments.get(printing.name)
+    if segment is None:
+        source = Source("buffer", name, printing.field, document.version)
+        segment = build([(source, document.tokens[printing.name])])
+        document.segments[printing.name] = segment
+    return segment

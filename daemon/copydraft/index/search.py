@@ -28,6 +28,13 @@ class Search:
     def tokens(self) -> int:
         return sum(shown.segment.live for shown in self._shown)
 
+    def without(self, path: str) -> Search:
+        """The same moment, but for the document at `path` (as `Source` names it).
+
+        For a request about it: what it shows of the document is newer, and nearer.
+        """
+        return Search([Shown(each, {*hidden, path}) for each, hidden in self._shown])
+
     def longest_matches(self, tail: Sequence[int], most: int) -> list[Match]:
         """The places with the longest match of the end of `tail`, at most `most` of them.
 

@@ -45,13 +45,13 @@ class StateStore:
         ended_at = time.time()
         self._later(lambda db: usage.insert(db, stats, ended_at))
 
-    def report(self, days: int | None) -> StatsReport:
-        """Sums over the last `days` days, today included (None: over all).
+    def report(self, days: int | None, kind: str = "") -> StatsReport:
+        """Sums over the last `days` days, today included (None: over all), maybe of one kind.
 
         Raises:
             DiskProblem: the database cannot be read.
         """
-        return self._thread.submit(self._do, lambda db: usage.report(db, days)).result()
+        return self._thread.submit(self._do, lambda db: usage.report(db, days, kind)).result()
 
     def clear(self) -> None:
         """Erase the statistics; cost tables and profiles stay.

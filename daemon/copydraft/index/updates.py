@@ -30,7 +30,7 @@ class UpdateQueue:
         self._waiting: dict[CorpusKey, Job] = {}
         self._unfinished: set[CorpusKey] = set()
         self._told: set[str] = set()
-        self._busy = False
+        self._busy: CorpusKey | None = None
         self._stopped = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="index-queue", daemon=True)
@@ -47,10 +47,15 @@ class UpdateQueue:
             self._waiting[job.key] = job if waiting is None else _joined(waiting, job)
             self._changed.notify_all()
 
+    def busy(self, key: CorpusKey) -> bool:
+        """Whether a job for the corpus runs or waits."""
+        with self._changed:
+            return key in self._waiting or key == self._busy
+
     def settle(self, timeout: float) -> bool:
         """Wait until nothing is left to do; False if that takes longer than `timeout` seconds."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._waiting and not self._busy, timeout)
+            return self._changed.wait_for(lambda: not self._waiting and self._busy is None, timeout)
 
     def stop(self) -> None:
         """End the running job, which keeps what it wrote, and forget those that wait."""
@@ -87,7 +92,7 @@ class UpdateQueue:
                 return None
             key = next(iter(self._waiting))
             job = self._waiting.pop(key)
-            self._busy = True
+            self._busy = key
             return job._replace(only=None) if key in self._unfinished else job
 
     def _finish(self, key: CorpusKey) -> None:
@@ -96,7 +101,7 @@ class UpdateQueue:
         except Exception:
             _log.exception("an updated index was not taken in")
         with self._changed:
-            self._busy = False
+            self._busy = None
             self._changed.notify_all()
 
     def _tell(self, error: CopydraftError) -> None:

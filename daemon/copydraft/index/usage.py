@@ -20,7 +20,7 @@ WITH chosen AS (
     WHEN 'day' THEN date(ended_at, 'unixepoch', 'localtime')
     ELSE ''
   END AS name
-  FROM requests WHERE ended_at >= :since
+  FROM requests WHERE ended_at >= :since AND :kind IN ('', kind)
 )
 """
 
@@ -79,16 +79,19 @@ def clear(db: Database) -> None:
     db.table("requests").delete_where()
 
 
-def report(db: Database, days: int | None) -> StatsReport:
-    """Sums over the last `days` days of the local calendar, today included; None: over all."""
+def report(db: Database, days: int | None, kind: str = "") -> StatsReport:
+    """Sums over the last `days` days of the local calendar, today included; None: over all.
+
+    With `kind`, over requests of that kind only.
+    """
     since = 0.0 if days is None else _midnight(days - 1).timestamp()
-    total = _sums(db, "", since)
+    total = _sums(db, "", since, kind)
     return StatsReport(
         days=days,
         total=total[0] if total else _NOTHING,
-        by_kind=_sums(db, "kind", since),
-        by_model=_sums(db, "model", since),
-        by_day=sorted(_sums(db, "day", since), key=attrgetter("name")),
+        by_kind=_sums(db, "kind", since, kind),
+        by_model=_sums(db, "model", since, kind),
+        by_day=sorted(_sums(db, "day", since, kind), key=attrgetter("name")),
     )
 
 
@@ -98,13 +101,14 @@ def _midnight(days_ago: int) -> datetime.datetime:
     return datetime.datetime.combine(day, datetime.time.min)
 
 
-def _sums(db: Database, by: str, since: float) -> list[Usage]:
+def _sums(db: Database, by: str, since: float, kind: str) -> list[Usage]:
+    given = {"by": by, "since": since, "kind": kind}
     corpora: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-    for row in db.query(_BY_CORPUS, {"by": by, "since": since}):
+    for row in db.query(_BY_CORPUS, given):
         corpora[row["name"], row["what"]][row["corpus"]] = row["tokens"]
     return [
         _usage(row, corpora[row["name"], "drafted"], corpora[row["name"], "accepted"])
-        for row in db.query(_SUMS, {"by": by, "since": since})
+        for row in db.query(_SUMS, given)
     ]
 
 

@@ -18,12 +18,22 @@ from copydraft.config import Config
 from copydraft.drafting.drafter import CopyDrafter, Drafter
 from copydraft.drafting.policy import Policy
 from copydraft.errors import Cancelled, CopydraftError, DiskProblem, EngineProblem
-from copydraft.protocol import Event, Failed, Loading, Notice, Queued, RequestStats, Result
+from copydraft.protocol import (
+    DocumentUpdates,
+    Event,
+    Failed,
+    Loading,
+    Notice,
+    Queued,
+    RequestStats,
+    Result,
+)
 from copydraft.serving import loading
 from copydraft.serving.decoding import Outcome, decode
 from copydraft.serving.learned import EarlierAnswers, Experiences
 from copydraft.serving.service import CostStore, Emit, ProfileStore, ServingStatus
-from copydraft.serving.tasks import Request, Task, kind_of, task_of
+from copydraft.serving.tasks import Request, Task, format_of, kind_of, task_of
+from copydraft.serving.workspaces import Workspaces
 
 if TYPE_CHECKING:
     from copydraft.protocol import Kind
@@ -57,6 +67,7 @@ class Scheduler:
         record: Callable[[RequestStats], None],
         costs: CostStore,
         profiles: ProfileStore,
+        workspaces: Workspaces,
     ) -> None:
         self._config = config
         self._record = record
@@ -72,6 +83,7 @@ class Scheduler:
         self._drafted = self._accepted = 0
         self._experiences = Experiences(profiles)
         self._answers = EarlierAnswers()
+        self._workspaces = workspaces
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
@@ -90,7 +102,11 @@ class Scheduler:
             self._changed.notify_all()
         return job
 
+    def documents(self, updates: DocumentUpdates) -> list[str]:
+        return self._workspaces.take(updates)
+
     def snapshot(self) -> ServingStatus:
+        workspaces = self._workspaces.status()
         with self._changed:
             return ServingStatus(
                 model=self._loaded.status if self._loaded else None,
@@ -99,6 +115,7 @@ class Scheduler:
                 requests=self._ended,
                 tokens_per_s=self._last_rate,
                 acceptance=self._accepted / self._drafted if self._drafted else 0.0,
+                workspaces=workspaces,
                 idle_since=self._idle_since,
             )
 
@@ -118,6 +135,7 @@ class Scheduler:
                 self._abort(self._active)
             self._changed.notify_all()
         self._thread.join()
+        self._workspaces.close()
 
     def _cancel(self, job: Job) -> None:
         with self._changed:
@@ -188,11 +206,12 @@ class Scheduler:
         task = task_of(job.request, loaded)
         generation = job.request.generation
         earlier = self._answers.of(generation.workspace)
+        search = self._workspaces.search(generation.workspace, format_of(job.request, loaded))
 
         def drafter(task: Task, costs: list[float]) -> Drafter:
             # Of places that match as long, the last counts: the prompt's.
             documents = [*earlier, *task.documents]
-            return CopyDrafter(documents, Policy(self._experiences.of(kind, costs)))
+            return CopyDrafter(documents, Policy(self._experiences.of(kind, costs)), search)
 
         try:
             outcome = decode(generation, kind, task, loaded, self._config, job, drafter)
@@ -251,6 +270,8 @@ class Scheduler:
             return not job.cancelled.is_set()
 
         loaded = loading.load(path, self._config, self._costs, progress, tell)
+        if self._config.index:
+            self._workspaces.load(path)
         with self._changed:
             self._loaded = loaded
             if job.cancelled.is_set():
@@ -261,6 +282,7 @@ class Scheduler:
         with self._changed:
             loaded, self._loaded = self._loaded, None
         if loaded is not None:
+            self._workspaces.unload()
             self._answers.clear()
             self._experiences.save()
             loaded.engine.close()

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from copydraft.protocol import EditRequest, Event, ExplainRequest, ModelStatus
+from copydraft.protocol import (
+    DocumentUpdates,
+    EditRequest,
+    Event,
+    ExplainRequest,
+    ModelStatus,
+    WorkspaceStatus,
+)
 
 Emit = Callable[[Event], None]
 
@@ -23,6 +30,7 @@ class ServingStatus(NamedTuple):
     """Of the last request."""
     acceptance: float
     """Accepted share of drafted tokens since the start; 0 before the first."""
+    workspaces: list[WorkspaceStatus]
     idle_since: float | None
     """`time.monotonic()` when the last request ended (or of the start); None while busy."""
 
@@ -45,6 +53,14 @@ class Service(Protocol):
         """Queue a request and return at once.
 
         `emit` is called from the engine's thread, in order; the last event is a Result or Failed.
+        """
+        ...
+
+    def documents(self, updates: DocumentUpdates) -> list[str]:
+        """Take in what an editor did; the documents of which it is to send all of the text.
+
+        Raises:
+            BadRequest: the workspace is no absolute path.
         """
         ...
 

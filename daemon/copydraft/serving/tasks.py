@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from copydraft.prompts import edit, explain
 from copydraft.protocol import (
+    EditFormat,
     EditRequest,
     ExplainRequest,
     Kind,
@@ -38,6 +39,11 @@ class Task:
 
 def kind_of(request: Request) -> Kind:
     return "edit" if isinstance(request, EditRequest) else "explain"
+
+
+def format_of(request: Request, loaded: Loaded) -> EditFormat:
+    """The format of the answer, as far as it matters for how text stands in it."""
+    return (request.format or loaded.edit_format) if isinstance(request, EditRequest) else "plain"
 
 
 def task_of(request: Request, loaded: Loaded) -> Task:

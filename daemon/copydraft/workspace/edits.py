@@ -57,10 +57,11 @@ class RecentEdits:
                 self._note(path, old, text, time)
             self._remember(path, text)
 
-    def replaced(self, path: str, text: str) -> None:
-        """The file has this text now, but no one edited it: a checkout, or the first look."""
+    def first_seen(self, path: str, text: str) -> None:
+        """Compare later texts with this one, if nothing is known of the file yet."""
         with self._lock:
-            self._remember(path, text)
+            if path not in self._texts:
+                self._remember(path, text)
 
     def forget(self, path: str) -> None:
         """The file is gone."""

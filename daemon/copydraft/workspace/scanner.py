@@ -13,9 +13,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pathspec import GitIgnoreSpec
-
 from copydraft.errors import FileProblem
+from copydraft.secret_names import is_secret
 from copydraft.workspace.ignore import NOTHING_IGNORED, Ignored, rules_above
 
 if TYPE_CHECKING:
@@ -23,20 +22,6 @@ if TYPE_CHECKING:
 
 LARGEST_BYTES = 1 << 20
 """A larger file was made by a program, or is data: no one copies from it."""
-
-_SECRET = GitIgnoreSpec.from_lines(
-    [
-        *(".env*", "*.env", "*.pem", "*.key", "*.ppk", "*.p12"),
-        *("*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.gpg", "*.asc"),
-        *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc"),
-        *(".pgpass", ".npmrc", ".pypirc", ".htpasswd", ".git-credentials", ".vault-token"),
-        *("secrets.*", "*.secret", "*.secrets", "*.tfstate*", "*.tfvars", "credentials"),
-        *("*credentials.json", "*credentials.xml", "*credentials.csv", "service-account*.json"),
-    ]
-)
-"""Names of files that hold secrets, whatever git says of them."""
-
-_SECRET_DIRECTORIES = {".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure"}
 
 _FOREIGN_DIRECTORIES = {
     *(".git", ".hg", ".svn", ".jj", ".cache", ".tox", ".nox", ".venv", "venv", "node_modules"),
@@ -210,12 +195,6 @@ class Scanner:
         ):
             return None
         return FoundFile(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-def is_secret(path: str) -> bool:
-    """Whether the name of a file, or of a directory above it, says that it holds secrets."""
-    *above, name = path.split("/")
-    return not _SECRET_DIRECTORIES.isdisjoint(above) or _SECRET.match_file(name.lower())
 
 
 def _is_text(path: str) -> bool:

@@ -1,0 +1,24 @@
+"""In which ways documents are indexed: one for each way that answers print text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from copydraft.emission.tool_call import json_text
+from copydraft.index.tokenizing import PLAIN, Printing
+
+if TYPE_CHECKING:
+    from copydraft.protocol import EditFormat
+
+JSON = Printing("json", "file", json_text)
+"""As in the arguments of a tool call."""
+
+
+def printing_of(edit_format: EditFormat) -> Printing:
+    """How text stands in answers of a format. Lines of the others are lines of the file."""
+    return JSON if edit_format == "tool-call" else PLAIN
+
+
+def printings_for(edit_format: EditFormat) -> list[Printing]:
+    """What to index where `edit_format` is the usual one; explanations quote text as it is."""
+    return list(dict.fromkeys((PLAIN, printing_of(edit_format))))
