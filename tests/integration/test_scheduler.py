@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from copydraft.drafting.drafter import CopyDrafter
 from copydraft.drafting.policy import Policy
 from copydraft.protocol import (
     Delta,
+    DocumentOpened,
+    DocumentUpdates,
     EditRequest,
     EditResult,
     Event,
@@ -323,6 +326,26 @@ def test_an_answer_is_drafted_from_the_files_of_its_workspace(
         drafted.text
         == serving.submit(EditRequest(region=region, instruction="set b"), hold=False).edit().text
     )
+
+
+def test_an_edit_is_asked_for_with_the_edits_made_before_that_matter(
+    serving: Serving, tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    here = Generation(workspace=str(project))
+
+    def typed(version: int, text: str) -> None:
+        opened = DocumentOpened(name="other.py", version=version, text=text)
+        updates = DocumentUpdates(workspace=str(project), owner=os.getpid(), updates=[opened])
+        assert serving.scheduler.documents(updates) == []
+        assert serving.workspaces.settle(30)
+
+    typed(1, "print(first)\n")
+    before = serving.edit(here).edit().stats.prompt_tokens
+    typed(2, "show(first)\n")
+    assert serving.edit(here).edit().stats.prompt_tokens > before
+    assert serving.edit().edit().stats.prompt_tokens == before
 
 
 def test_unloading_frees_the_model_and_the_next_request_loads_it(serving: Serving) -> None:

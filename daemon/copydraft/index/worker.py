@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 LoadTokenizer = Callable[[], BulkTokenizer]
 """Must be picklable: a function of a module, or a `functools.partial` of one."""
 
-_NICENESS = 15
-"""Decoding goes first."""
+_ENDING_S = 5.0
+"""A child that closed its pipe is about to end, and its status tells why."""
 
 
 class Job(NamedTuple):
@@ -90,9 +90,11 @@ class Worker:
             child.stdin.flush()
             answer = pickle.load(child.stdout)  # noqa: S301  # from our own child
         except (OSError, EOFError, pickle.UnpicklingError) as error:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(_ENDING_S)
             self.stop()
             raise DiskProblem(
-                "the indexing process ended before its work was done",
+                f"the indexing process ended before its work was done ({_ending(child)})",
                 "it is started again with the next change; see `copydraft daemon logs`",
             ) from error
         if isinstance(answer, CopydraftError):
@@ -122,6 +124,11 @@ class Worker:
         return self._child
 
 
+def _ending(child: subprocess.Popen[bytes]) -> str:
+    status = child.returncode
+    return signal.Signals(-status).name if status < 0 else f"exit status {status}"
+
+
 def _jobs(pipe: BinaryIO) -> Iterator[Job]:
     while True:
         try:
@@ -130,9 +137,17 @@ def _jobs(pipe: BinaryIO) -> Iterator[Job]:
             return
 
 
+def _give_way() -> None:
+    """Run only while no one else wants the processor: decoding goes first."""
+    if hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    else:
+        os.nice(19)
+
+
 def main() -> None:
     """Be the child: jobs in, answers out, until stdin ends."""
-    os.nice(_NICENESS)
+    _give_way()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is for the parent
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not get among the answers
