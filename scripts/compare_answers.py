@@ -1,0 +1,241 @@
+"""Whether drafts change answers: edit tasks through a real daemon, with and without drafts.
+
+Every corpus is on: the files of each task's repository lie in a workspace, two of them are open in
+an editor with unsaved text, and the standard library is the global corpus. Each request runs
+plainly, drafted, and (greedy only) drafted in strict mode. Where the tokens part, the margin by
+which plain decoding chose its token is shown: a near tie, or a bug.
+
+Each row is saved as it ends, so an interrupted run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import sys
+import sysconfig
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+import msgspec
+
+from copydraft import paths
+from copydraft.client import Client
+from copydraft.errors import AnswerRefused, CopydraftError
+from copydraft.evaluation.record import request_of
+from copydraft.evaluation.traces import EditTask, read_tasks, spread
+from copydraft.index import additions
+from copydraft.models import library
+from copydraft.protocol import (
+    DocumentOpened,
+    DocumentUpdates,
+    EditRequest,
+    EditResult,
+    ExplainResult,
+    Generation,
+    Kind,
+    Sampling,
+)
+from copydraft.traces import Trace
+
+SEED = 7
+INDEXING_S = 600.0
+
+
+class Answer(msgspec.Struct):
+    """What one request wrote."""
+
+    tokens: list[int]
+    margins: list[float]
+    drafted: dict[str, int]
+    accepted: dict[str, int]
+
+
+class Row(msgspec.Struct):
+    """One task in one way, compared with plain decoding."""
+
+    task: str
+    way: str
+    tokens: int
+    fork: int | None
+    """Index of the first token that is another."""
+    margin: float | None
+    """By which plain decoding chose its token there."""
+    drafted: dict[str, int] = {}
+    accepted: dict[str, int] = {}
+
+
+def workspaces(tasks: Sequence[EditTask], root: Path) -> dict[str, Path]:
+    """One directory a repository, with the files of all of its tasks."""
+    made = {}
+    for task in reversed(tasks):
+        directory = made.setdefault(task.repo, root / task.repo.replace("/", "-"))
+        file = directory / task.path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(task.file, "utf-8")
+    return made
+
+
+def opened(tasks: Sequence[EditTask], repo: str, root: Path) -> DocumentUpdates:
+    """Two documents of a repository, with text that is not on the disk."""
+    files = {task.path: task.file for task in tasks if task.repo == repo}
+    return DocumentUpdates(
+        workspace=str(root),
+        owner=os.getpid(),
+        updates=[
+            DocumentOpened(name=path, version=1, text=text + "\n# unsaved\n")
+            for path, text in list(files.items())[:2]
+        ],
+    )
+
+
+async def answer(client: Client, task: EditTask, kind: Kind, generation: Generation) -> Answer:
+    request = request_of(task, kind, generation)
+    call = client.edit(request) if isinstance(request, EditRequest) else client.explain(request)
+    margins: list[float] = []
+    stats = None
+    try:
+        async with aclosing(call) as events:
+            async for event in events:
+                if isinstance(event, EditResult | ExplainResult):
+                    margins, stats = event.margins, event.stats
+    except AnswerRefused:
+        pass  # no edit, but tokens all the same
+    *_, last = paths.traces_file().read_bytes().splitlines()
+    tokens = list(msgspec.json.decode(last, type=Trace).output)
+    drafted, accepted = (stats.drafted, stats.accepted) if stats else ({}, {})
+    return Answer(tokens, margins, drafted, accepted)
+
+
+def compared(name: str, way: str, plain: Answer, other: Answer) -> Row:
+    pairs = zip(plain.tokens, other.tokens, strict=False)
+    fork = next((number for number, (a, b) in enumerate(pairs) if a != b), None)
+    if fork is None and len(plain.tokens) != len(other.tokens):
+        fork = min(len(plain.tokens), len(other.tokens))
+    margin = None
+    if fork is not None and fork < len(plain.margins):
+        margin = plain.margins[fork]
+    return Row(name, way, len(plain.tokens), fork, margin, other.drafted, other.accepted)
+
+
+async def indexed(client: Client) -> None:
+    """Wait until the daemon has read all workspaces."""
+    for _ in range(int(INDEXING_S)):
+        if not any(each.indexing for each in (await client.status()).workspaces):
+            return
+        await asyncio.sleep(1)
+    sys.exit("the workspaces are not indexed yet")
+
+
+async def compare(
+    arguments: argparse.Namespace, model: str, scratch: Path, out: Path, done: set[tuple[str, str]]
+) -> None:
+    tasks = read_tasks(arguments.tasks)
+    roots = workspaces(tasks, scratch / "workspaces")
+    additions.add(paths.global_directories_file(), Path(sysconfig.get_path("stdlib")))
+    sampling = Sampling(temperature=arguments.temperature, seed=SEED)
+    ways = [("drafted", Generation()), ("strict", Generation(strict=True))]
+    if arguments.temperature:
+        ways.pop()  # strict sampling decodes plainly
+    kinds: list[tuple[Kind, int]] = [("edit", arguments.edits), ("explain", arguments.explanations)]
+    async with await Client.connect() as client:
+        try:
+            for repo, root in roots.items():
+                await client.documents(opened(tasks, repo, root))
+            for kind, limit in kinds:
+                for number, task in enumerate(spread(tasks, limit)):
+                    name = f"{kind} {number} {task.repo} {task.commit}"
+                    wanted = [way for way in ways if (name, way[0]) not in done]
+                    if not wanted:
+                        continue
+
+                    def generation(
+                        base: Generation, *, draft: bool, repo: str = task.repo
+                    ) -> Generation:
+                        return msgspec.structs.replace(
+                            base,
+                            model=model,
+                            draft=draft,
+                            sampling=sampling,
+                            margins=True,
+                            workspace=str(roots[repo]),
+                            max_tokens=arguments.max_tokens,
+                        )
+
+                    try:
+                        plain = await answer(
+                            client, task, kind, generation(Generation(), draft=False)
+                        )
+                        await indexed(client)
+                        for way, base in wanted:
+                            other = await answer(client, task, kind, generation(base, draft=True))
+                            row = compared(name, way, plain, other)
+                            with out.open("ab") as file:
+                                file.write(msgspec.json.encode(row) + b"\n")
+                            print(
+                                f"{name} {way}: {'equal' if row.fork is None else row}", flush=True
+                            )
+                    except CopydraftError as error:
+                        print(f"{name}: {error.message}", flush=True)
+        finally:
+            await client.stop()
+
+
+def summary(rows: Sequence[Row]) -> dict[str, object]:
+    result: dict[str, object] = {}
+    for way in dict.fromkeys(row.way for row in rows):
+        for kind in ("edit", "explain"):
+            mine = [row for row in rows if row.way == way and row.task.startswith(kind)]
+            accepted: Counter[str] = Counter()
+            for row in mine:
+                accepted.update(row.accepted)
+            result[f"{kind} {way}"] = {
+                "tasks": len(mine),
+                "equal": sum(row.fork is None for row in mine),
+                "fork_margins": sorted(
+                    round(row.margin, 4) if row.margin is not None else -1.0
+                    for row in mine
+                    if row.fork is not None
+                ),
+                "tokens": sum(row.tokens for row in mine),
+                "accepted": dict(accepted),
+            }
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="lossless", description=__doc__)
+    parser.add_argument("tasks", type=Path, help="edit tasks, one JSON object a line")
+    parser.add_argument("--model", default="qwen2.5-coder-0.5b")
+    parser.add_argument("--edits", type=int, default=60)
+    parser.add_argument("--explanations", type=int, default=20)
+    parser.add_argument("--temperature", type=float, default=0.0)
+    parser.add_argument("--max-tokens", type=int, default=400)
+    parser.add_argument("--out", type=Path, default=Path("lossless.jsonl"))
+    arguments = parser.parse_args()
+    model = str(library.resolve(arguments.model))
+    scratch = Path(tempfile.mkdtemp(prefix="lossless-"))
+    for name in ("RUNTIME_DIR", "STATE_HOME", "CACHE_HOME", "CONFIG_HOME"):
+        os.environ[f"XDG_{name}"] = str(scratch)
+    os.environ["COPYDRAFT_RECORD"] = "1"
+    try:
+        done = {(row.task, row.way) for row in saved(arguments.out)}
+        asyncio.run(compare(arguments, model, scratch, arguments.out, done))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    print(json.dumps(summary(saved(arguments.out)), indent=2))
+
+
+def saved(out: Path) -> list[Row]:
+    lines = out.read_bytes().splitlines() if out.exists() else []
+    return [msgspec.json.decode(line, type=Row) for line in lines]
+
+
+if __name__ == "__main__":
+    main()
