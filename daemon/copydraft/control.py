@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -119,6 +120,26 @@ def stats(days: int | None, *, as_json: bool) -> None:
     terminal_reports.print_stats(report, terminal.stdout())
 
 
+def web_stats(*, as_json: bool) -> None:
+    """Let the daemon serve the statistics page; print its address, open it where there is a screen.
+
+    Raises:
+        NetworkProblem: the daemon cannot listen on the loopback device.
+    """
+    address = ask(lambda client: client.open_web(), start=True)
+    if as_json:
+        click.echo(msgspec.json.encode(address))
+        return
+    click.echo(address.url)
+    click.echo(
+        f"  → open it within {terminal_status.duration(address.expires_s)}; it can be opened once",
+        err=True,
+    )
+    # Elsewhere the system may have a browser for terminals, which would take this one over.
+    if sys.stdout.isatty() and ({"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()):
+        click.launch(address.url)
+
+
 def clear_stats() -> None:
     ask(lambda client: client.clear_stats(), start=True)
     click.echo("the statistics are erased")
@@ -143,9 +164,9 @@ def show_settings(*, as_json: bool) -> None:
 
 def examine(*, as_json: bool) -> int:
     """The doctor's findings; the exit status: 1 if there is a problem."""
-    from copydraft import doctor  # noqa: PLC0415 (gguf takes 0.2 s to import)
+    from copydraft.doctor import examination  # noqa: PLC0415 (gguf takes 0.2 s to import)
 
-    findings = doctor.examine()
+    findings = examination.examine()
     if as_json:
         click.echo(msgspec.json.encode({"findings": findings}))
     else:

@@ -69,16 +69,18 @@ class Trial(msgspec.Struct, frozen=True):
     """Of these, the ones that were the edit asked for."""
     output_tokens: int
     """Written for the edits that were applied."""
-    refusals: list[str]
+    faults: list[str]
+    """Why the others were no edit."""
 
 
 def examine(*, as_json: bool) -> int:
-    """Run the trials, print what they say; the exit status: 1 if no format works.
+    """Try all formats on the model in use, print what came of it; 1 if none works, else 0.
 
     Raises:
         CopydraftError: the model cannot be run.
     """
-    generation = Generation(model=terminal_models.ready(config.load().model))
+    settings = config.load()
+    generation = Generation(model=terminal_models.ready(settings.model))
     console = terminal.stderr()
     trials = []
     for name in get_args(EditFormat):
@@ -86,9 +88,10 @@ def examine(*, as_json: bool) -> int:
         trials.append(trial(name, generation))
     setting = best(trials)
     if as_json:
-        click.echo(msgspec.json.encode({"formats": trials, "edit_format": setting}))
+        found = {"model": generation.model, "formats": trials, "edit_format": setting}
+        click.echo(msgspec.json.encode(found))
     else:
-        _print(trials, setting)
+        _print(trials, setting, settings.edit_format)
     return int(setting is None)
 
 
@@ -99,23 +102,25 @@ def trial(name: EditFormat, generation: Generation) -> Trial:
         CopydraftError: anything but an answer that is no edit.
     """
     results = []
-    refusals = []
+    faults = []
     with terminal.progress(terminal.stderr()) as progress:
         for example in EXAMPLES:
             request = example.request(name, generation)
             try:
                 result = ask.run(partial(Client.edit, request=request), EditResult, progress.show)
             except AnswerRefused as refused:
-                refusals.append(refused.message)
-            else:
-                results.append((result, example))
+                faults.append(refused.message)
+                continue
+            results.append((result, example))
+            if not result.diff:
+                faults.append("the model left the lines as they are")
     return Trial(
         format=name,
         examples=len(EXAMPLES),
         applied=sum(bool(result.diff) for result, _ in results),
         right=sum(result.text == example.expected for result, example in results),
-        output_tokens=sum(result.stats.output_tokens for result, _ in results),
-        refusals=refusals,
+        output_tokens=sum(result.stats.output_tokens for result, _ in results if result.diff),
+        faults=faults,
     )
 
 
@@ -125,20 +130,22 @@ def best(trials: Sequence[Trial]) -> EditFormat | None:
     return found.format if found.right else None
 
 
-def _print(trials: Sequence[Trial], setting: EditFormat | None) -> None:
+def _print(trials: Sequence[Trial], setting: EditFormat | None, now: EditFormat) -> None:
     console = terminal.stdout()
-    shown = table("format", ">applied", ">right", ">tokens", "first refusal")
+    shown = table("format", ">applied", ">right", ">tokens", "first fault")
     for found in trials:
         shown.add_row(
             found.format,
             f"{found.applied}/{found.examples}",
             f"{found.right}/{found.examples}",
             str(found.output_tokens),
-            Text(printable(found.refusals[0]) if found.refusals else ""),  # brackets: no markup
+            Text(printable(found.faults[0]) if found.faults else ""),  # brackets: no markup
         )
     console.print(shown)
     if setting is None:
         console.print("no format works with this model: use a larger one")
+    elif setting == now:
+        terminal.say(console, f'best with this model: "{setting}", as it is set')
     else:
         terminal.say(
             console,

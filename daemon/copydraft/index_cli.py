@@ -1,4 +1,4 @@
-"""`copydraft index`: arguments and options only; the work is done by `terminal_index`."""
+"""`copydraft index`: arguments and options only; `terminal_index…` does the work."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
+from copydraft.cli_options import model_option
 from copydraft.json_option import json_option
 
 # The work is imported inside the commands: `--help` must answer at once.
 # ruff: noqa: PLC0415
 
 
-_model_option = click.option("--model", default="", help="Model by name or path of a .gguf.")
 _path_argument = click.argument("path", type=click.Path(path_type=Path))
 
 
@@ -32,23 +32,23 @@ def index_status(as_json: bool) -> None:
 
 @index_group.command("add")
 @_path_argument
-@_model_option
+@model_option
 @json_option
 def index_add(path: Path, model: str, as_json: bool) -> None:
     """Index a workspace now, and the libraries that it uses."""
-    from copydraft import terminal_index
+    from copydraft import terminal_indexing
 
-    terminal_index.add(path, model=model, as_json=as_json)
+    terminal_indexing.add(path, model=model, as_json=as_json)
 
 
 @index_group.command("rebuild")
-@_model_option
+@model_option
 @json_option
 def index_rebuild(model: str, as_json: bool) -> None:
     """Index everything from the beginning."""
-    from copydraft import terminal_index
+    from copydraft import terminal_indexing
 
-    terminal_index.rebuild(model=model, as_json=as_json)
+    terminal_indexing.rebuild(model=model, as_json=as_json)
 
 
 @index_group.command("clear")
@@ -67,10 +67,10 @@ def index_global() -> None:
 
 @index_global.command("add")
 @_path_argument
-@_model_option
+@model_option
 @json_option
 def index_global_add(path: Path, model: str, as_json: bool) -> None:
     """Add a directory, and index it now."""
-    from copydraft import terminal_index
+    from copydraft import terminal_indexing
 
-    terminal_index.add_global(path, model=model, as_json=as_json)
+    terminal_indexing.add_global(path, model=model, as_json=as_json)

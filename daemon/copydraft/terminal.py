@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -21,6 +22,7 @@ from copydraft.protocol import (
     Prefill,
     Queued,
     RequestStats,
+    Span,
 )
 
 _TAIL_LINES = 6
@@ -141,7 +143,7 @@ class Writing:
         for span in delta.spans:
             self._copied += (span.end - span.start) if span.corpus else 0
             piece = printable(delta.text[span.start : span.end])
-            self.tail.append(piece, style="dim" if span.corpus else "bold")
+            self.tail.append(piece, style=_origin(span))
         self.tail = _last_lines(self.tail)
 
     def line(self) -> str:
@@ -191,6 +193,21 @@ def _diff_style(line: str) -> str:
     if line.startswith(("---", "+++")):
         return "bold"
     return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
+
+
+def print_copied(text: str, spans: Sequence[Span], console: Console) -> None:
+    """A text, what was copied dim on a terminal, as while it was written."""
+    if console.is_terminal:
+        shown = Text()
+        for span in spans:
+            shown.append(printable(text[span.start : span.end]), style=_origin(span))
+        console.print(shown, soft_wrap=True)
+    else:
+        console.file.write(text + "\n" * (not text.endswith("\n")))
+
+
+def _origin(span: Span) -> str:
+    return "dim" if span.corpus else "bold"
 
 
 def summary(stats: RequestStats) -> str:

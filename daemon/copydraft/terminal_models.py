@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +31,8 @@ Report = Callable[[Progress], None]
 _PLAIN_STEPS = 10
 """Lines that a download prints where there is no terminal."""
 
+_JSON_EVERY_S = 0.25
+
 
 def ready(model: str) -> str:
     """The name of `model` for a request, once the model is here: downloaded now if it is not.
@@ -51,8 +54,10 @@ def ready(model: str) -> str:
     return entry.name
 
 
-def pull(name: str) -> Path:
+def pull(name: str, *, json_progress: bool = False) -> Path:
     """The file of a model, downloaded with progress on stderr if it is not here.
+
+    With `json_progress` that is an object a line: stage, source, done, total (bytes), for programs.
 
     Raises:
         ModelProblem: the name is unknown.
@@ -66,6 +71,8 @@ def pull(name: str) -> Path:
     entry = catalog.find(name)
     console = terminal.stderr()
     try:
+        if json_progress:
+            return pulling.pull(entry, _json_report())
         if not console.is_terminal:
             return pulling.pull(entry, _plain_report(entry, console))
         with _bars(console) as bars:
@@ -112,6 +119,20 @@ def _plain_report(entry: catalog.Entry, console: Console) -> Report:
         if now != (stage, step):
             stage, step = now
             terminal.say(console, f"{stage}: {amount(progress.done)} of {amount(progress.total)}")
+
+    return report
+
+
+def _json_report() -> Report:
+    stage, told = "", 0.0
+
+    def report(progress: Progress) -> None:
+        nonlocal stage, told
+        now = time.monotonic()
+        ends = progress.done >= progress.total
+        if progress.stage != stage or ends or now - told >= _JSON_EVERY_S:
+            stage, told = progress.stage, now
+            click.echo(msgspec.json.encode(progress), err=True)
 
     return report
 

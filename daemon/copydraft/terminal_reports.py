@@ -17,9 +17,10 @@ from copydraft.printable import printable
 from copydraft.protocol import StatsReport, Usage
 
 if TYPE_CHECKING:
-    from copydraft.doctor import Finding
+    from copydraft.doctor.finding import Finding
 
 _BAR_WIDTH = 40
+_CORPORA = ("region", "prediction", "format", "session", "workspace", "global")
 _STATE_STYLE = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
@@ -46,7 +47,8 @@ def print_stats(report: StatsReport, console: Console) -> None:
     console.print(f"Requests {period}", style="bold")
     total = msgspec.structs.replace(report.total, name="total")
     console.print(_usage_table([*report.by_kind, *report.by_model, total]), "")
-    console.print(_drafts_table([*report.by_kind, total]), "")
+    kinds = report.by_kind if len(report.by_kind) == 1 else [*report.by_kind, total]
+    console.print(_drafts_table(kinds), "")
     _print_days(report.by_day, console)
 
 
@@ -72,13 +74,30 @@ def _name(usage: Usage) -> Text:
 
 
 def _drafts_table(usages: Sequence[Usage]) -> Table:
-    made = table("drafts of", "from", ">drafted", ">accepted", ">share")
+    """Nearest corpora first; `share` is accepted of drafted, `of text` of what was written."""
+    made = table("drafts of", "from", ">drafted", ">accepted", ">share", ">of text")
     for usage in usages:
-        for corpus, drafted in sorted(usage.drafted.items(), key=lambda item: -item[1]):
-            accepted = usage.accepted.get(corpus, 0)
-            share = f"{accepted / drafted:.0%}" if drafted else ""
-            made.add_row(_name(usage), corpus, f"{drafted:,}", f"{accepted:,}", share)
+        name = _name(usage)
+        corpora = sorted(usage.drafted, key=_distance)
+        for corpus in corpora:
+            drafted, accepted = usage.drafted[corpus], usage.accepted.get(corpus, 0)
+            made.add_row(name, corpus, *_acceptance(drafted, accepted, usage))
+            name = Text()
+        if len(corpora) > 1:
+            drafted, accepted = sum(usage.drafted.values()), sum(usage.accepted.values())
+            made.add_row(name, "all", *_acceptance(drafted, accepted, usage))
     return made
+
+
+def _distance(corpus: str) -> tuple[int, str]:
+    """Where a corpus stands in tables: the sooner, the nearer it is to the text; others last."""
+    return (_CORPORA.index(corpus) if corpus in _CORPORA else len(_CORPORA), corpus)
+
+
+def _acceptance(drafted: int, accepted: int, usage: Usage) -> tuple[str, str, str, str]:
+    share = f"{accepted / drafted:.0%}" if drafted else ""
+    of_text = f"{accepted / usage.output_tokens:.0%}" if usage.output_tokens else ""
+    return f"{drafted:,}", f"{accepted:,}", share, of_text
 
 
 def _print_days(days: Sequence[Usage], console: Console) -> None:

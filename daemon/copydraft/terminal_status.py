@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copydraft.protocol import ModelStatus, Status
+from copydraft.protocol import ModelStatus, Status, WorkspaceStatus
 
 
 def amount(size: float) -> str:
@@ -26,21 +26,26 @@ def duration(seconds: float | None) -> str:
 
 
 def status_lines(status: Status) -> list[str]:
-    rows = {
-        "daemon": f"copydraft {status.version}, process {status.pid}, "
-        f"up {duration(status.uptime_s)}, {amount(status.resident_bytes)} resident",
-        "socket": f"{status.socket}, {status.clients} connected",
-        "model": _model(status.model),
-        "requests": f"{status.active} running, {status.waiting} waiting, {status.requests} ended",
-        "last": f"{status.tokens_per_s:.1f} tokens/s",
-        "drafts": f"{status.acceptance:.0%} accepted",
-        "idle": f"model unloaded after {duration(status.idle_unload_s)}, "
-        f"exit after {duration(status.idle_exit_s)}",
-    }
+    daemon = (
+        f"copydraft {status.version}, process {status.pid}, "
+        f"up {duration(status.uptime_s)}, {amount(status.resident_bytes)} resident"
+    )
+    requests = f"{status.active} running, {status.waiting} waiting, {status.requests} ended"
+    unload, leave = duration(status.idle_unload_s), duration(status.idle_exit_s)
+    rows = [
+        ("daemon", daemon),
+        ("socket", f"{status.socket}, {status.clients} connected"),
+        ("model", _model(status.model)),
+        *(("workspace", _workspace(each)) for each in status.workspaces),
+        ("requests", requests),
+        ("last", f"{status.tokens_per_s:.1f} tokens/s"),
+        ("drafts", f"{status.acceptance:.0%} accepted"),
+        ("idle", f"model unloaded after {unload}, exit after {leave}"),
+    ]
     if not status.requests:
-        del rows["last"], rows["drafts"]
-    width = max(map(len, rows))
-    return [f"{name:<{width}}  {text}" for name, text in rows.items()]
+        rows = [row for row in rows if row[0] not in ("last", "drafts")]
+    width = max(len(name) for name, _ in rows)
+    return [f"{name:<{width}}  {text}" for name, text in rows]
 
 
 def _model(model: ModelStatus | None) -> str:
@@ -50,3 +55,14 @@ def _model(model: ModelStatus | None) -> str:
         f"{model.name} ({model.architecture}, {model.memory_kind}, {amount(model.size_bytes)}) "
         f"on {model.device}, context {model.context:,} tokens, {model.pass_ms:.1f} ms a token"
     )
+
+
+def _workspace(workspace: WorkspaceStatus) -> str:
+    parts = [
+        f"{workspace.open_documents:,} open",
+        f"{workspace.workspace_tokens:,} tokens indexed",
+        f"{workspace.global_tokens:,} of libraries",
+    ]
+    if workspace.indexing:
+        parts.append("indexing")
+    return f"{workspace.root}: {', '.join(parts)}"

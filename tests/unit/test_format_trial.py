@@ -71,7 +71,7 @@ def test_no_format_is_best_if_none_got_an_edit_right() -> None:
 def test_the_report_names_what_works_and_the_setting() -> None:
     result = CliRunner().invoke(cli, ["doctor", "--format"])
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
-    assert lines[0] == "format applied right tokens first refusal"
+    assert lines[0] == "format applied right tokens first fault"
     assert lines[1].startswith("fence 3/3 2/3 ")
     assert lines[2].startswith("search-replace 3/3 3/3 ")
     assert lines[5] == "plain 0/3 0/3 0 the model answered in [prose]"
@@ -85,7 +85,28 @@ def test_the_report_as_json() -> None:
     report = json.loads(result.stdout)
     assert report["edit_format"] == "search-replace"
     assert [trial["right"] for trial in report["formats"]] == [2, 3, 0, 0, 0]
-    assert report["formats"][2]["refusals"] == ["the model answered in [prose]"] * 3
+    assert report["model"] == "tiny"
+    assert report["formats"][2]["faults"] == ["the model answered in [prose]"] * 3
+
+
+@pytest.mark.usefixtures("model")
+def test_the_format_that_is_set_already_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPYDRAFT_EDIT_FORMAT", "search-replace")
+    result = CliRunner().invoke(cli, ["doctor", "--format"])
+    assert result.stdout.endswith('best with this model: "search-replace", as it is set\n')
+
+
+@pytest.mark.usefixtures("model")
+def test_lines_left_as_they_are_count_as_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def edit(_client: object, request: EditRequest) -> AsyncGenerator[Event]:
+        text = request.region.text
+        yield EditResult(text=text, diff="", spans=[], stats=stats(), answer=text)
+
+    monkeypatch.setattr("copydraft.client.Client.edit", edit)
+    report = json.loads(CliRunner().invoke(cli, ["doctor", "--format", "--json"]).stdout)
+    fence = report["formats"][0]
+    assert (fence["applied"], fence["right"], fence["output_tokens"]) == (0, 0, 0)
+    assert fence["faults"] == ["the model left the lines as they are"] * 3
 
 
 @pytest.mark.usefixtures("model")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from copydraft import paths
-from copydraft.errors import BadRequest, DiskProblem, ModelProblem
+from copydraft import paths, terminal_indexing
+from copydraft.errors import BadRequest, Cancelled, DiskProblem, ModelProblem
+from copydraft.index import shards
 from copydraft.index.cache import IndexCache
+from copydraft.index.shards import CorpusKey
 from copydraft.index_cli import index_group
 
 
@@ -78,6 +81,7 @@ def test_a_global_directory_is_indexed_and_kept(
     assert told("status")["directories"] == [str(workspace)]
     told("clear")
     assert told("status")["directories"] == [str(workspace)]
+    assert f"{workspace} is global and waits to be indexed" in run("status").stdout
     other = tmp_path / "other"
     other.mkdir()
     indexed = told("add", other, "--model", dense_model)["indexed"]
@@ -89,6 +93,65 @@ def test_a_rebuild_indexes_everything_anew(workspace: Path, dense_model: Path) -
     [rebuilt] = told("rebuild", "--model", dense_model)["indexed"]
     assert (rebuilt["root"], rebuilt["added"]) == (str(workspace), 1)
     assert len(told("status")["corpora"]) == 1
+
+
+def test_a_rebuild_drops_what_is_gone_and_formats_no_longer_in_use(
+    workspace: Path, tmp_path: Path, dense_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    with monkeypatch.context() as patch:
+        patch.setenv("COPYDRAFT_EDIT_FORMAT", "tool-call")
+        told("add", gone, "--model", dense_model)
+        told("add", workspace, "--model", dense_model)
+    gone.rmdir()
+    told("rebuild", "--model", dense_model)
+    corpora = told("status")["corpora"]
+    assert [(each["root"], each["format"]) for each in corpora] == [(str(workspace), "plain")]
+
+
+def test_the_formats_of_the_daemon_are_indexed(
+    workspace: Path, dense_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPYDRAFT_EDIT_FORMAT", "tool-call")
+    indexed = told("add", workspace, "--model", dense_model)["indexed"]
+    assert [each["format"] for each in indexed] == ["plain", "json"]
+    assert f"{workspace} as json: 0 files indexed" in (
+        run("add", workspace, "--model", dense_model).stdout
+    )
+
+
+def test_ctrl_c_keeps_what_was_indexed(
+    workspace: Path, dense_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told("add", workspace, "--model", dense_model)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(terminal_indexing, "run", interrupted)
+    fault = run("add", workspace, "--model", dense_model).exception
+    assert isinstance(fault, Cancelled)
+    assert "what was indexed is kept" in fault.hint
+    assert [each["documents"] for each in told("status")["corpora"]] == [1]
+
+
+def test_a_directorys_name_is_no_markup(tmp_path: Path, dense_model: Path) -> None:
+    root = tmp_path / "[red]a"
+    root.mkdir()
+    (root / "a.py").write_text("x = 1\n")
+    assert f"{root}: 1 files" in run("add", root, "--model", dense_model).stdout
+    assert str(root) in run("status").stdout
+
+
+def test_tokenizers_are_told_apart_where_there_are_several(
+    workspace: Path, dense_model: Path
+) -> None:
+    told("add", workspace, "--model", dense_model)
+    assert "tokenizer  " not in run("status").stdout
+    key = CorpusKey("workspace", "/elsewhere", "plain", "another")
+    IndexCache(paths.index_database()).run(lambda db: shards.make_corpus(db, key, time.time()))
+    assert "another" in run("status").stdout
 
 
 def test_clearing_deletes_the_index(workspace: Path, dense_model: Path) -> None:

@@ -136,6 +136,19 @@ def test_markdown_in_a_pipe_is_as_it_was_written() -> None:
     assert file.getvalue() == "The **bold** word.\n\n- item\n"
 
 
+def test_what_was_copied_is_dim_on_a_terminal() -> None:
+    made, file = console(is_terminal=True)
+    spans = [Span(start=0, end=4, corpus="session", path="a.py"), Span(start=4, end=7)]
+    terminal.print_copied("x = new", spans, made)
+    assert file.getvalue() == "\x1b[2mx = \x1b[0m\x1b[1mnew\x1b[0m\n"
+
+
+def test_what_was_copied_looks_like_the_rest_in_a_pipe() -> None:
+    made, file = console(is_terminal=False)
+    terminal.print_copied("x = [new]", [Span(start=0, end=9, corpus="session")], made)
+    assert file.getvalue() == "x = [new]\n"
+
+
 def test_blocks_end_at_blank_lines_outside_of_fences() -> None:
     text = "one\n\n````md\n```\n\n```\n\n````\n\ntwo\n\nthree"
     assert terminal.split_blocks(text) == (text.removesuffix("three"), "three")

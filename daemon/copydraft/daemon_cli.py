@@ -1,0 +1,105 @@
+"""`copydraft daemon`, `status` and `stats`: arguments and options only; `control` does the work."""
+
+from __future__ import annotations
+
+import click
+
+from copydraft.json_option import json_option
+
+# The work is imported inside the commands: `--help` must answer at once.
+# ruff: noqa: PLC0415
+
+
+@click.group("daemon")
+def daemon_group() -> None:
+    """Start, stop and watch the daemon. Requests start it by themselves."""
+
+
+@daemon_group.command("start")
+def daemon_start() -> None:
+    """Start the daemon if it is not running."""
+    from copydraft import control
+
+    control.start()
+
+
+@daemon_group.command("stop")
+def daemon_stop() -> None:
+    """Stop the daemon. Running requests are cancelled."""
+    from copydraft import control
+
+    control.stop()
+
+
+@daemon_group.command("restart")
+def daemon_restart() -> None:
+    """Stop the daemon and start it again. It then has the settings as they are now."""
+    from copydraft import control
+
+    control.stop()
+    control.start()
+
+
+@daemon_group.command("unload")
+def daemon_unload() -> None:
+    """Free the model's memory. The next request loads it again."""
+    from copydraft import control
+
+    control.unload()
+
+
+@daemon_group.command("run")
+def daemon_run() -> None:
+    """Be the daemon, in the foreground."""
+    from copydraft import app, config
+
+    app.run_daemon(config.load())
+
+
+@daemon_group.command("logs")
+@click.option(
+    "-n", "count", type=click.IntRange(0), default=50, show_default=True, help="Last lines shown."
+)
+@click.option("-f", "--follow", is_flag=True, help="Go on with new lines as they come.")
+def daemon_logs(count: int, follow: bool) -> None:
+    """Print the daemon's log."""
+    from copydraft import control
+
+    control.logs(count, follow=follow)
+
+
+@click.command()
+@json_option
+def status(as_json: bool) -> None:
+    """Show the daemon, its model and the device really used."""
+    from copydraft import control
+
+    control.status(as_json=as_json)
+
+
+daemon_group.add_command(status)
+
+
+@click.group("stats", invoke_without_command=True)
+@click.option("--days", type=click.IntRange(1, 36_500), help="Only the last N days.")
+@click.option("--web", is_flag=True, help="Show them live in the browser, on this machine only.")
+@json_option
+@click.pass_context
+def stats_group(context: click.Context, days: int | None, web: bool, as_json: bool) -> None:
+    """Show what requests cost and what drafting brought."""
+    from copydraft import control
+
+    if context.invoked_subcommand is not None:
+        return
+    if web:
+        control.web_stats(as_json=as_json)
+    else:
+        control.stats(days, as_json=as_json)
+
+
+@stats_group.command("clear")
+def stats_clear() -> None:
+    """Erase all statistics."""
+    from copydraft import control
+
+    control.clear_stats()

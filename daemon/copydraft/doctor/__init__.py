@@ -1,0 +1,1 @@
+"""What keeps copydraft from working on this machine, and what mends it."""
