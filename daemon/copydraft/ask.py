@@ -18,6 +18,8 @@ from copydraft import terminal
 from copydraft.client import Client
 from copydraft.errors import BadRequest, Cancelled, CopydraftError
 from copydraft.protocol import (
+    CompleteRequest,
+    CompleteResult,
     Delta,
     EditFormat,
     EditRequest,
@@ -29,10 +31,10 @@ from copydraft.protocol import (
     Notice,
     Region,
 )
-from copydraft.textedits import split_lines
+from copydraft.textedits import line_end, split_lines
 from copydraft.workspace import documents
 
-R = TypeVar("R", EditResult, ExplainResult)
+R = TypeVar("R", EditResult, ExplainResult, CompleteResult)
 Show = Callable[[Event], None]
 Call = Callable[[Client], AsyncGenerator[Event]]
 
@@ -72,6 +74,30 @@ class Lines(NamedTuple):
         return start, end
 
 
+def offset_of(place: str, text: str) -> int:
+    """Where in `text` a place is, LINE:COLUMN, both counted from 1; a line's end is a place too.
+
+    Raises:
+        BadRequest: it is written otherwise, or the text has no such place.
+    """
+    found = re.fullmatch(r"([1-9]\d*):([1-9]\d*)", place)
+    if found is None:
+        raise BadRequest(
+            f"this is no place: {place!r}", "give line and column, counted from 1: --at 10:5"
+        )
+    line, column = int(found[1]), int(found[2])
+    lines = split_lines(text)
+    if not lines or line_end(lines[-1]):
+        # Behind the last line's end, too, one can write.
+        lines.append("")
+    if line > len(lines):
+        raise BadRequest(f"there is no line {line}", f"the file has {len(lines)}")
+    length = len(lines[line - 1]) - len(line_end(lines[line - 1]))
+    if column > length + 1:
+        raise BadRequest(f"line {line} has no column {column}", f"its end is column {length + 1}")
+    return sum(map(len, lines[: line - 1])) + column - 1
+
+
 class Target(NamedTuple):
     """Lines of a file that a request is about."""
 
@@ -92,14 +118,19 @@ class Target(NamedTuple):
 
     def generation(self, generation: Generation) -> Generation:
         """The request's, in the repository of the file."""
-        root = documents.repository_of(self.document.path)
-        return msgspec.structs.replace(generation, workspace=str(root or ""))
+        return in_repository(generation, self.document.path)
 
     def write(self, replacement: str) -> None:
         """Put `replacement` in the place of the lines, in the file."""
         lines = split_lines(self.region.text)
         lines[self.region.start : self.region.end] = [replacement]
         documents.write_document(self.document, "".join(lines))
+
+
+def in_repository(generation: Generation, file: Path) -> Generation:
+    """The same, in the repository of a file."""
+    root = documents.repository_of(file)
+    return msgspec.structs.replace(generation, workspace=str(root or ""))
 
 
 def edit(
@@ -163,6 +194,31 @@ def explain(target: Target, question: str, generation: Generation, *, as_json: b
     else:
         with AnswerView(console, terminal.stdout()) as view:
             result = run(call, ExplainResult, view.show)
+    terminal.say(console, terminal.summary(result.stats))
+
+
+def complete(file: Path, place: str, generation: Generation, *, as_json: bool) -> None:
+    """The text to put in (or JSON) on stdout, progress and a summary on stderr.
+
+    Raises:
+        CopydraftError: whatever went wrong.
+    """
+    console = terminal.stderr()
+    document = documents.read_document(file)
+    request = CompleteRequest(
+        path=str(file),
+        text=document.text,
+        offset=offset_of(place, document.text),
+        generation=in_repository(generation, document.path),
+    )
+    with terminal.progress(console) as progress:
+        result = run(lambda client: client.complete(request), CompleteResult, progress.show)
+    if as_json:
+        _print_json(text=result.text, stats=result.stats, spans=result.spans)
+    elif result.text:
+        terminal.print_copied(result.text, result.spans, terminal.stdout())
+    else:
+        terminal.say(console, "the model has nothing to add there")
     terminal.say(console, terminal.summary(result.stats))
 
 

@@ -15,8 +15,11 @@ import click
 
 from copydraft import __version__
 from copydraft.cli_options import file_argument, generation_of, lines_option, with_generation
+from copydraft.daemon_cli import daemon_group, stats_group, status
 from copydraft.errors import BadRequest, Cancelled, CopydraftError, DiskProblem
+from copydraft.index_cli import index_group
 from copydraft.json_option import JSON, json_option
+from copydraft.model_cli import model_group
 from copydraft.printable import printable
 
 # Everything else is imported inside the commands: `--help` and `status` must answer at once.
@@ -128,163 +131,30 @@ def explain(file: Path, lines: str, question: str, as_json: bool, **options: Any
     ask.explain(target, question, generation_of(**options), as_json=as_json)
 
 
-# --- models ---------------------------------------------------------------------------------
-
-
-@cli.group("model")
-def model_group() -> None:
-    """List, download, choose and remove models."""
-
-
-@model_group.command("list")
-@json_option
-def model_list(as_json: bool) -> None:
-    """Show all models that are known by name, and what is here."""
-    from copydraft import terminal_models
-
-    terminal_models.show_all(as_json=as_json)
-
-
-@model_group.command("pull")
-@click.argument("name")
-@json_option
-def model_pull(name: str, as_json: bool) -> None:
-    """Download a model. What was interrupted goes on where it stopped."""
-    from copydraft import terminal_models
-
-    path = terminal_models.pull(name)
-    _say(f"{name} is at {path}", as_json, name=name, path=str(path))
-
-
-@model_group.command("use")
-@click.argument("name")
-@json_option
-def model_use(name: str, as_json: bool) -> None:
-    """Choose the model, by name or path. It is used wherever none is named."""
-    from copydraft.models import library
-
-    file = library.use(name)
-    _say(f"{name} is now the model ({file})", as_json, model=name, config=str(file))
-
-
-@model_group.command("path")
-@click.argument("name")
-@json_option
-def model_path(name: str, as_json: bool) -> None:
-    """Print where the file of a model is."""
-    from copydraft.models import library
-
-    path = library.resolve(name)
-    _say(str(path), as_json, name=name, path=str(path))
-
-
-@model_group.command("remove")
-@click.argument("name")
-@json_option
-def model_remove(name: str, as_json: bool) -> None:
-    """Delete a downloaded model."""
-    from copydraft.models import library
-
-    freed = library.remove(name)
-    _say(f"{name} is removed: {freed / 1e9:.2f} GB freed", as_json, name=name, freed_bytes=freed)
-
-
-def _say(text: str, as_json: bool, **fields: Any) -> None:
-    click.echo(json.dumps(fields) if as_json else text)
-
-
-# --- the daemon -----------------------------------------------------------------------------
-
-
-@cli.group("daemon")
-def daemon_group() -> None:
-    """Start, stop and watch the daemon. Requests start it by themselves."""
-
-
-@daemon_group.command("start")
-def daemon_start() -> None:
-    """Start the daemon if it is not running."""
-    from copydraft import control
-
-    control.start()
-
-
-@daemon_group.command("stop")
-def daemon_stop() -> None:
-    """Stop the daemon. Running requests are cancelled."""
-    from copydraft import control
-
-    control.stop()
-
-
-@daemon_group.command("restart")
-def daemon_restart() -> None:
-    """Stop the daemon and start it again. It then has the settings as they are now."""
-    from copydraft import control
-
-    control.stop()
-    control.start()
-
-
-@daemon_group.command("unload")
-def daemon_unload() -> None:
-    """Free the model's memory. The next request loads it again."""
-    from copydraft import control
-
-    control.unload()
-
-
-@daemon_group.command("run")
-def daemon_run() -> None:
-    """Be the daemon, in the foreground."""
-    from copydraft import app, config
-
-    app.run_daemon(config.load())
-
-
-@daemon_group.command("logs")
+@cli.command()
+@file_argument
 @click.option(
-    "-n", "count", type=click.IntRange(0), default=50, show_default=True, help="Last lines shown."
+    "--at",
+    "place",
+    required=True,
+    metavar="LINE:COLUMN",
+    help="Where to write, both counted from 1; the column behind a line's end is one more.",
 )
-@click.option("-f", "--follow", is_flag=True, help="Go on with new lines as they come.")
-def daemon_logs(count: int, follow: bool) -> None:
-    """Print the daemon's log."""
-    from copydraft import control
-
-    control.logs(count, follow=follow)
-
-
-@click.command()
+@with_generation
 @json_option
-def status(as_json: bool) -> None:
-    """Show the daemon, its model and the device really used."""
-    from copydraft import control
+def complete(file: Path, place: str, as_json: bool, **options: Any) -> None:
+    """Write what belongs at a place in FILE, and print it."""
+    from copydraft import ask
 
-    control.status(as_json=as_json)
-
-
-cli.add_command(status)
-daemon_group.add_command(status)
+    ask.complete(file, place, generation_of(**options), as_json=as_json)
 
 
-@cli.group("stats", invoke_without_command=True)
-@click.option("--days", type=click.IntRange(1, 36_500), help="Only the last N days.")
-@json_option
-@click.pass_context
-def stats_group(context: click.Context, days: int | None, as_json: bool) -> None:
-    """Show what requests cost and what drafting brought."""
-    from copydraft import control
+# --- groups of commands ---------------------------------------------------------------------
 
-    if context.invoked_subcommand is None:
-        control.stats(days, as_json=as_json)
-
-
-@stats_group.command("clear")
-def stats_clear() -> None:
-    """Erase all statistics."""
-    from copydraft import control
-
-    control.clear_stats()
+for _group in (model_group, index_group, daemon_group):
+    cli.add_command(_group)
+for _command in (status, stats_group):
+    cli.add_command(_command)
 
 
 # --- this machine ---------------------------------------------------------------------------

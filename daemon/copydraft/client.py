@@ -24,14 +24,15 @@ from copydraft.errors import BadRequest, DaemonUnavailable
 from copydraft.protocol import (
     PROTOCOL_VERSION,
     VERSION_HEADER,
+    CompleteRequest,
     DocumentsTaken,
     DocumentUpdates,
     EditRequest,
-    EditResult,
     Event,
     ExplainRequest,
-    ExplainResult,
     Failed,
+    PrepareRequest,
+    Result,
     StatsReport,
     Status,
     Unloaded,
@@ -105,6 +106,19 @@ class Client:
         """As `edit`; the last event is an ExplainResult."""
         return self._stream("/v1/explain", request)
 
+    def complete(self, request: CompleteRequest) -> AsyncGenerator[Event]:
+        """As `edit`; the last event is a CompleteResult."""
+        return self._stream("/v1/complete", request)
+
+    def prepare(self, request: PrepareRequest) -> AsyncGenerator[Event]:
+        """Have a prompt read before it is asked for; the last event is Prepared.
+
+        Raises:
+            Cancelled: any other request came, which it gives way to.
+            CopydraftError: as for `edit`.
+        """
+        return self._stream("/v1/prepare", request)
+
     async def documents(self, updates: DocumentUpdates) -> DocumentsTaken:
         """Say what happened to open documents. One call after the other: they come in order.
 
@@ -147,7 +161,9 @@ class Client:
         await launch.gone()
 
     async def _stream(
-        self, path: str, request: EditRequest | ExplainRequest
+        self,
+        path: str,
+        request: EditRequest | ExplainRequest | CompleteRequest | PrepareRequest,
     ) -> AsyncGenerator[Event]:
         body = _encoded(request)
         call = httpx_sse.aconnect_sse(self._http, "POST", path, content=body)
@@ -162,7 +178,7 @@ class Client:
                         if isinstance(event, Failed):
                             raise event.error()
                         yield event
-                        if isinstance(event, EditResult | ExplainResult):
+                        if isinstance(event, Result):
                             return
         except httpx.ConnectError as error:
             raise _not_running() from error

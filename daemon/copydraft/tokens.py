@@ -42,6 +42,24 @@ class Tokenizer(Protocol):
         ...
 
 
+class FillTokens(NamedTuple):
+    """Control tokens that a model was trained with to fill in the middle of a text."""
+
+    before: int
+    """Stands in front of the text before the place."""
+    behind: int
+    """Stands in front of the text behind the place."""
+    middle: int | None
+    """The model writes what belongs in the middle after it; None: right after the text before,
+    which then comes last (Mistral's order)."""
+    repository: int | None
+    """Stands in front of a repository's name."""
+    file: int | None
+    """Stands in front of a file's name."""
+    ends: frozenset[int]
+    """All of these and others of their kind: written by the model, they end the text."""
+
+
 class Document(NamedTuple):
     """Text in reach, as the tokens that the model would print for it: a source of drafts.
 

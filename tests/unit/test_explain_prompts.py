@@ -7,7 +7,7 @@ import pytest
 from copydraft.errors import AnswerRefused, BadRequest
 from copydraft.prompts.explain import Prepared, finish, prepare
 from copydraft.prompts.template import ChatTemplate
-from copydraft.protocol import ExplainRequest, ExplainResult, Region, Span
+from copydraft.protocol import ExplainRequest, ExplainResult, Region, Span, Turn
 from tests.fixtures.fake_service import stats
 from tests.fixtures.word_tokenizer import WordTokenizer
 
@@ -15,10 +15,10 @@ TOKENIZER = WordTokenizer("<|im_start|>", "<|im_end|>")
 FILE = "import os\n\n\ndef f(x):\n    return x\n"
 
 
-def prepared(question: str = "", *, text: str = FILE, context: int = 4096) -> Prepared:
+def prepared(question: str = "", *turns: Turn, text: str = FILE, context: int = 4096) -> Prepared:
     end = len(text.splitlines())
     region = Region(path="f.py", text=text, start=min(3, end - 1), end=end)
-    request = ExplainRequest(region=region, question=question)
+    request = ExplainRequest(region=region, question=question, turns=list(turns))
     return prepare(request, TOKENIZER, ChatTemplate(""), context=context, file_context=1000)
 
 
@@ -70,3 +70,51 @@ def test_an_answer_that_says_nothing_is_refused(answer: str) -> None:
 def test_an_endless_answer_is_stopped_and_refused() -> None:
     with pytest.raises(AnswerRefused, match="repeated itself without end"):
         finished("and so on\n" * 60)
+
+
+def test_a_conversation_stands_in_the_prompt_as_it_was() -> None:
+    prompt = TOKENIZER.text(
+        prepared(
+            "And `y`?",
+            Turn(question="", answer="It returns `x`."),
+            Turn(question="Why?", answer="So."),
+        ).prompt
+    )
+    asked = TOKENIZER.text(prepared().prompt)
+    assert prompt == (
+        f"{asked}It returns `x`.«<|im_end|>»\n"
+        "«<|im_start|>»user\nWhy?«<|im_end|>»\n"
+        "«<|im_start|>»assistant\nSo.«<|im_end|>»\n"
+        "«<|im_start|>»user\nAnd `y`?«<|im_end|>»\n"
+        "«<|im_start|>»assistant\n"
+    )
+
+
+def test_a_question_that_follows_must_ask_something() -> None:
+    with pytest.raises(BadRequest, match="question is empty"):
+        prepared(" ", Turn(question="", answer="It returns `x`."))
+
+
+def test_the_oldest_turns_are_left_out_of_a_context_that_is_too_small() -> None:
+    turns = [Turn(question=f"Question {n}?", answer="word " * 100) for n in range(4)]
+    asked = prepared("And?", *turns, context=1200)
+    prompt = TOKENIZER.text(asked.prompt)
+    assert "Question 0" not in prompt
+    assert "```\nQuestion 1?" not in prompt
+    assert "```\nQuestion 2?" in prompt
+    assert asked.notices == (
+        "the conversation is too long for the context: its 2 oldest questions are left out",
+    )
+
+
+def test_answers_that_were_left_out_are_drafted_from() -> None:
+    turns = [Turn(question=f"Question {n}?", answer=f"answer {n} " * 100) for n in range(4)]
+    texts = [
+        TOKENIZER.text(list(each.tokens)) for each in prepared("?", *turns, context=1600).documents
+    ]
+    assert [text[:8] for text in texts] == ["answer 0", "answer 1"]
+
+
+def test_nothing_is_said_of_a_conversation_that_fits() -> None:
+    asked = prepared("And?", Turn(question="", answer="It returns `x`."))
+    assert (asked.notices, asked.documents) == ((), [])

@@ -1,7 +1,8 @@
-"""llama.cpp, behind the few operations that the engine needs. The only importer of `llama_cpp`.
+"""llama.cpp, behind the few operations that the engine needs: weights, context and passes.
 
 The low-level API is used throughout: the high-level `Llama` keeps scores for the whole context and
-ignores rollbacks that failed. All of it belongs to one thread, except `Context.abort`.
+ignores rollbacks that failed. All of it belongs to one thread, except `Context.abort`. Nobody else
+imports `llama_cpp`, save `vocabulary` and `filters` beside it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import llama_cpp
 import numpy as np
 
 from copydraft.engine.batch import MAX_BATCH, Batch, Feed
+from copydraft.engine.filters import Filter
+from copydraft.engine.vocabulary import Vocabulary
 from copydraft.errors import Cancelled, EngineProblem, ModelProblem, OutOfMemory
 
 if TYPE_CHECKING:
@@ -73,7 +76,7 @@ def devices() -> list[Device]:
     return found
 
 
-class Model:
+class Model(Vocabulary):
     """Weights and vocabulary."""
 
     def __init__(
@@ -115,7 +118,7 @@ class Model:
                 f"llama.cpp cannot load {path}: {_reason()}",
                 "see `copydraft daemon logs`; pull the model again or choose another",
             )
-        self._vocab: Any = llama_cpp.llama_model_get_vocab(self._model)
+        super().__init__(llama_cpp.llama_model_get_vocab(self._model))
         self.on_gpu = can_offload() and gpu_layers != 0
         self.keeps_state = bool(
             llama_cpp.llama_model_is_recurrent(self._model)
@@ -141,66 +144,6 @@ class Model:
     def close(self) -> None:
         llama_cpp.llama_model_free(self._model)
         self._model = None
-
-    # --- tokens.Tokenizer -----------------------------------------------------------------
-
-    @cached_property
-    def vocab_size(self) -> int:
-        return int(llama_cpp.llama_vocab_n_tokens(self._vocab))
-
-    @cached_property
-    def end_tokens(self) -> frozenset[int]:
-        is_end = llama_cpp.llama_vocab_is_eog
-        return frozenset(t for t in range(self.vocab_size) if is_end(self._vocab, t))
-
-    @cached_property
-    def special_texts(self) -> frozenset[str]:
-        special = llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN
-        attributes, text = llama_cpp.llama_vocab_get_attr, llama_cpp.llama_vocab_get_text
-        return frozenset(
-            text(self._vocab, t).decode("utf-8", "replace")
-            for t in range(self.vocab_size)
-            if attributes(self._vocab, t) & special
-        )
-
-    @cached_property
-    def bos_text(self) -> str:
-        """Spelling of the token that opens a sequence, "" where the model wants none."""
-        return self._spelling(llama_cpp.llama_vocab_bos(self._vocab))
-
-    @cached_property
-    def eos_text(self) -> str:
-        return self._spelling(llama_cpp.llama_vocab_eos(self._vocab))
-
-    @cached_property
-    def adds_bos(self) -> bool:
-        return bool(llama_cpp.llama_vocab_get_add_bos(self._vocab))
-
-    def _spelling(self, token: int) -> str:
-        if token < 0:
-            return ""
-        return str(llama_cpp.llama_vocab_get_text(self._vocab, token).decode("utf-8", "replace"))
-
-    def encode(self, text: str, *, special: bool = False) -> list[int]:
-        data = text.encode("utf-8", "surrogatepass")
-        room = len(data) + 8
-        while True:
-            buffer = (ctypes.c_int32 * room)()
-            count = llama_cpp.llama_tokenize(
-                self._vocab, data, len(data), buffer, room, False, special
-            )
-            if count >= 0:
-                return buffer[:count]
-            room = -count
-
-    def piece(self, token: int) -> bytes:
-        room = 64
-        while True:
-            buffer = ctypes.create_string_buffer(room)
-            count = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, room, 0, False)
-            if count >= 0:
-                return buffer.raw[:count]
-            room = -count
 
 
 class Context:
@@ -250,9 +193,6 @@ class Context:
         self._memory: Any = llama_cpp.llama_get_memory(self._context)
         self._batch = Batch(MAX_BATCH)
         self._struct = _struct(self._batch)
-        self._candidates = np.zeros(
-            model.vocab_size, dtype=[("id", np.int32), ("logit", np.float32), ("p", np.float32)]
-        )
 
     @property
     def size(self) -> int:
@@ -325,50 +265,9 @@ class Context:
         )
         return bool(read == len(state))
 
-    def filter(self, sampling: Sampling) -> Callable[[NDArray[np.float32]], _Survivors]:
-        """llama.cpp's top-k, top-p, min-p and temperature, as a function of a row of logits.
-
-        It gives the ids that may be drawn and their probabilities, likeliest first.
-        """
-        chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
-        for link in (
-            llama_cpp.llama_sampler_init_top_k(sampling.top_k),
-            llama_cpp.llama_sampler_init_top_p(sampling.top_p, 1),
-            llama_cpp.llama_sampler_init_min_p(sampling.min_p, 1),
-            llama_cpp.llama_sampler_init_temp(sampling.temperature),
-        ):
-            llama_cpp.llama_sampler_chain_add(chain, link)
-        return _Filter(chain, self._candidates)
-
-
-_Survivors = tuple["NDArray[np.int32]", "NDArray[np.float64]"]
-
-
-class _Filter:
-    """A sampler chain with the array of candidates that it works on."""
-
-    def __init__(self, chain: Any, candidates: NDArray[Any]) -> None:
-        self._chain = chain
-        self._candidates = candidates
-
-    def __call__(self, logits: NDArray[np.float32]) -> _Survivors:
-        data = self._candidates
-        data["id"] = np.arange(len(data), dtype=np.int32)
-        data["logit"] = logits
-        array = llama_cpp.llama_token_data_array(
-            data=data.ctypes.data_as(ctypes.POINTER(llama_cpp.llama_token_data)),
-            size=len(data),
-            selected=-1,
-            sorted=False,
-        )
-        llama_cpp.llama_sampler_apply(self._chain, ctypes.byref(array))
-        left = data[: array.size]
-        order = np.argsort(-left["logit"], kind="stable")
-        weights = np.exp(left["logit"][order].astype(np.float64) - float(left["logit"].max()))
-        return left["id"][order].copy(), weights / weights.sum()
-
-    def __del__(self) -> None:
-        llama_cpp.llama_sampler_free(self._chain)
+    def filter(self, sampling: Sampling) -> Filter:
+        """Which tokens may be drawn from a row of logits of this model."""
+        return Filter(sampling, self._model.vocab_size)
 
 
 def _struct(batch: Batch) -> Any:

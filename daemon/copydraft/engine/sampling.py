@@ -10,6 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from copydraft.tokens import Tokenizer
+
 
 class Pick(NamedTuple):
     """A token, and by how much it won: how far other arithmetic may stray without changing it."""
@@ -25,6 +27,46 @@ class Picker(Protocol):
         """The next token by `logits`, one float per token of the vocabulary."""
         ...
 
+
+class Beginning:
+    """Picks the tokens that spell out a given beginning, and freely once it is written.
+
+    So a text can be gone on with inside of a token: what stood of the token is taken out of the
+    prompt, and is the beginning ("token healing", Lundberg 2023). Tokens that spell it are looked
+    for among the likeliest; where none is, the tokenizer's own is taken.
+    """
+
+    def __init__(self, picker: Picker, text: str, tokenizer: Tokenizer) -> None:
+        self._picker = picker
+        self._left = text.encode("utf-8", "surrogatepass")
+        self._tokenizer = tokenizer
+
+    def pick(self, logits: NDArray[np.float32]) -> Pick:
+        if not self._left:
+            return self._picker.pick(logits)
+        count = min(_LOOKED_AT, len(logits))
+        likeliest = np.argpartition(logits, -count)[-count:]
+        own = self._tokenizer.encode(self._left.decode("utf-8", "replace"))[:1]
+        allowed = [int(token) for token in (*likeliest, *own) if self._spells(int(token))]
+        if not allowed:
+            # A cut inside of a character: nothing is known to spell the rest.
+            self._left = b""
+            return self._picker.pick(logits)
+        only = np.full_like(logits, _NEVER)
+        only[allowed] = logits[allowed]
+        pick = self._picker.pick(only)
+        self._left = self._left[len(self._tokenizer.piece(pick.token)) :]
+        return pick
+
+    def _spells(self, token: int) -> bool:
+        piece = self._tokenizer.piece(token)
+        return bool(piece) and (piece.startswith(self._left) or self._left.startswith(piece))
+
+
+_LOOKED_AT = 256
+
+_NEVER = -1e9
+"""A logit that is never picked; its distance from others is still a number."""
 
 _TOP = 8
 
@@ -57,7 +99,7 @@ class Greedy:
 class Sampled:
     """One draw among the tokens that the filter leaves.
 
-    `survivors` maps logits to ids and probabilities, likeliest first (`Context.filter`). The draw
+    `survivors` maps logits to ids and probabilities, likeliest first (`filters.Filter`). The draw
     is a number in [0, 1), the same for the same seed and token, drafted or not; the margin is its
     distance from the nearest probability at which another token would have been drawn.
     """

@@ -19,6 +19,7 @@ from copydraft.prompts.checks import Endless, placeholder
 from copydraft.prompts.context import Window, fit, plain, region_text, show
 from copydraft.prompts.formats import ask_for
 from copydraft.prompts.overlap import overlap
+from copydraft.prompts.recent import show_edits
 from copydraft.prompts.restore import map_spans, restore
 from copydraft.prompts.template import ChatTemplate, Message, Piece, encode_answer
 from copydraft.protocol import EditFormat, EditRequest, EditResult, RequestStats, Span
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from copydraft.emission.format import EmissionFormat, FormatReader
+    from copydraft.workspace.edits import RecentEdit
 
 _DELETES_ALL = re.compile(
     r"""(?:please\s+)?(?:delete|remove|drop|erase|cut|get\s+rid\s+of)
@@ -82,11 +84,12 @@ def prepare(
     context: int,
     file_context: int,
     edit_format: EditFormat = "fence",
+    edits: Sequence[RecentEdit] = (),
 ) -> Prepared:
     """What to ask the model, within `context` tokens for prompt and answer together.
 
     At most about `file_context` tokens of the file are shown around the region. `edit_format` is
-    for requests that do not name one.
+    for requests that do not name one. Of `edits`, the latest first, those are shown that matter.
 
     Raises:
         BadRequest: the lines are not in the document, the instruction is empty, or the region
@@ -108,8 +111,10 @@ def prepare(
     fence = fence_around(region.path, region.text, prediction)
     title = "Region to rewrite" if form.rewrites else "Region to change"
 
+    made_before = show_edits(edits, text, instruction)
+
     def build(shown: Window) -> list[Piece]:
-        user = f"{show(region, shown, title, fence)}Instruction: {instruction}"
+        user = f"{show(region, shown, title, fence)}{made_before}Instruction: {instruction}"
         messages = [Message("system", system), Message("user", user)]
         *pieces, turn = template.pieces(messages, tokenizer.special_texts, tools)
         return [*pieces, Piece(turn.text + form.opening, markup=True)]

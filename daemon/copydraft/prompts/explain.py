@@ -1,4 +1,8 @@
-"""Explain requests: the prompt that asks what a region does, and Markdown out of the answer."""
+"""Explain requests: the prompt that asks what a region does, and Markdown out of the answer.
+
+A question that follows on others gets their prompt with the answers, then itself: all that the
+model has read or written before is found in the prefix cache.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from copydraft.emission.fence import fence_around
 from copydraft.emission.format import Part
 from copydraft.errors import AnswerRefused, BadRequest
 from copydraft.prompts.checks import Endless
-from copydraft.prompts.context import Window, fit, region_text, show
+from copydraft.prompts.context import Prompt, Window, fit, region_text, show
 from copydraft.prompts.restore import map_spans
 from copydraft.prompts.template import ChatTemplate, Message, Piece
 from copydraft.protocol import ExplainRequest, ExplainResult, RequestStats, Span
@@ -50,6 +54,8 @@ class Prepared:
     documents: list[Document]
     max_tokens: int
     reader: ExplainReader
+    notices: tuple[str, ...]
+    """What the user should know."""
 
 
 def prepare(
@@ -60,19 +66,37 @@ def prepare(
     context: int,
     file_context: int,
 ) -> Prepared:
-    """As `edit.prepare`, with the same errors; there is nothing to draft from but the prompt."""
+    """As `edit.prepare`, with the same errors; what is drafted from is in the prompt.
+
+    Of the conversation so far, the oldest turns are left out where the context is too small, but
+    their answers are drafted from.
+    """
     region = request.region
     text = region_text(region)
-    question = request.question.strip() or _QUESTION
+    if request.turns and not request.question.strip():
+        raise BadRequest("the question is empty", "say what else you want to know")
     fence = fence_around(region.path, region.text)
+    questions = [turn.question.strip() or _QUESTION for turn in request.turns]
+    questions.append(request.question.strip() or _QUESTION)
 
-    def build(shown: Window) -> list[Piece]:
-        user = show(region, shown, "Code in question", fence) + question
-        messages = [Message("system", _SYSTEM), Message("user", user)]
-        return template.pieces(messages, tokenizer.special_texts)
+    def prompt_without(oldest: int) -> Prompt:
+        def build(shown: Window) -> list[Piece]:
+            first, *later = questions[oldest:]
+            user = show(region, shown, "Code in question", fence) + first
+            messages = [Message("system", _SYSTEM), Message("user", user)]
+            for turn, question in zip(request.turns[oldest:], later, strict=True):
+                messages += [Message("assistant", turn.answer), Message("user", question)]
+            return template.pieces(messages, tokenizer.special_texts)
+
+        return fit(build, region, tokenizer, most=most, file_context=file_context)
 
     wanted = request.generation.max_tokens or _MAX_TOKENS
-    prompt = fit(build, region, tokenizer, most=context - wanted, file_context=file_context)
+    most = context - wanted
+    left_out = 0
+    prompt = prompt_without(0)
+    while len(prompt.tokens) > most and left_out < len(request.turns):
+        left_out += 1
+        prompt = prompt_without(left_out)
     room = context - len(prompt.tokens)
     if room < _LEAST_ROOM:
         size = len(tokenizer.encode(text))
@@ -81,7 +105,17 @@ def prepare(
             f"{max(0, size + room - _LEAST_ROOM)}",
             "select fewer lines, or raise the setting `context` and run `copydraft daemon restart`",
         )
-    return Prepared(request, prompt.tokens, [], min(wanted, room), ExplainReader())
+    documents = [
+        Document("session", region.path, "answer", tokenizer.encode(turn.answer))
+        for turn in request.turns[:left_out]
+    ]
+    notices = (_left_out(left_out),) if left_out else ()
+    return Prepared(request, prompt.tokens, documents, min(wanted, room), ExplainReader(), notices)
+
+
+def _left_out(turns: int) -> str:
+    oldest = "oldest question is" if turns == 1 else f"{turns} oldest questions are"
+    return f"the conversation is too long for the context: its {oldest} left out"
 
 
 def finish(

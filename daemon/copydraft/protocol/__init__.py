@@ -47,12 +47,14 @@ from copydraft.protocol.requests import (
 )
 from copydraft.protocol.status import (
     DocumentsTaken,
+    LastAnswer,
     ModelStatus,
     Peer,
     StatsReport,
     Status,
     Unloaded,
     Usage,
+    WebAddress,
     WorkspaceStatus,
 )
 from copydraft.protocol.version import (
@@ -82,6 +84,7 @@ __all__ = [
     "Failed",
     "Generation",
     "Kind",
+    "LastAnswer",
     "Loading",
     "Message",
     "ModelStatus",
@@ -102,6 +105,7 @@ __all__ = [
     "Turn",
     "Unloaded",
     "Usage",
+    "WebAddress",
     "WidthTime",
     "WorkspaceStatus",
     "decode_event",

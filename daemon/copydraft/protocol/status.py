@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from copydraft.protocol.message import Message
+from copydraft.protocol.events import RequestStats, Span
+from copydraft.protocol.message import Kind, Message
 
 
 class ModelStatus(Message):
@@ -107,6 +108,32 @@ class StatsReport(Message):
     """The most used first, as in `by_kind`."""
     by_day: list[Usage]
     """The oldest first; days without a request are left out."""
+
+
+class LastAnswer(Message):
+    """The edit or explanation that was written last, or is being written; never on disk."""
+
+    kind: Kind
+    path: str
+    text: str
+    """What the model has written so far; at the end, the region's new lines or the Markdown."""
+    spans: list[Span]
+    """Where the parts of `text` came from; they cover it in order."""
+    tokens: int
+    """Written so far."""
+    tokens_per_s: float
+    """So far, from the first token on; 0 before there are two moments to compare."""
+    stats: RequestStats | None
+    """None while it is being written."""
+
+
+class WebAddress(Message):
+    """Answer to `POST /v1/web`."""
+
+    url: str
+    """Opens the statistics page once; the browser that did so may then load it again."""
+    expires_s: float
+    """The address is refused after that long."""
 
 
 class Unloaded(Message):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from copydraft.drafting.drafter import Drafter, NoDrafter
-from copydraft.engine.sampling import Recorder
+from copydraft.engine.sampling import Beginning, Recorder
 from copydraft.errors import Cancelled, CopydraftError
 from copydraft.serving.sequence import ActiveSequence, Limits
 
@@ -71,8 +71,11 @@ def decode(
         draft=engine.widest_draft(config.max_draft) if drafts else 0,
         tie_threshold=loaded.calibration.tie_threshold if strict and greedy else 0.0,
         stops=tuple(generation.stop),
+        ends=task.ends,
     )
     picker = engine.picker(generation.sampling)
+    if task.beginning:
+        picker = Beginning(picker, task.beginning, engine.model)
     # In strict mode, near ties are picked twice.
     recorder = Recorder(picker) if config.record and not limits.tie_threshold else None
     costs = loaded.costs.table(limits.draft + 1)

@@ -62,7 +62,9 @@ class Experiences:
 class EarlierAnswers:
     """Answers of a workspace, as documents to draft from; tokens of the model that is loaded."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _ANSWERS) -> None:
+        """Keeps `most` answers of each workspace."""
+        self._most = most
         self._workspaces: OrderedDict[str, deque[Document]] = OrderedDict()
 
     def of(self, workspace: str) -> list[Document]:
@@ -72,7 +74,7 @@ class EarlierAnswers:
     def add(self, workspace: str, path: str, tokens: Sequence[int]) -> None:
         if not workspace or not tokens:
             return
-        answers = self._workspaces.setdefault(workspace, deque(maxlen=_ANSWERS))
+        answers = self._workspaces.setdefault(workspace, deque(maxlen=self._most))
         answers.append(Document("session", path, "answer", tuple(tokens)))
         self._workspaces.move_to_end(workspace)
         if len(self._workspaces) > _WORKSPACES:

@@ -104,7 +104,7 @@ def load(
         size_bytes=metadata.size,
         cost={width: calibration.ratio(width) for width in calibration.ms},
         pass_ms=calibration.ms[1],
-        completes=False,
+        completes=engine.model.fill_tokens is not None,
     )
     file_context = file_context_for(config, on_card=on_card)
     return Loaded(

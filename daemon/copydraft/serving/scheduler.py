@@ -1,7 +1,7 @@
 """Requests in turn, one model at a time: the thread that owns the engine.
 
-Implements `service.Service`. Requests run first come, first served; a request for another model
-waits for its turn like any other, then the model is switched and the client told.
+Implements `service.Service`. Requests run in the order of `waiting`; one for another model waits
+for its turn like any other, then the model is switched and the client told.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -20,19 +19,20 @@ from copydraft.drafting.policy import Policy
 from copydraft.errors import Cancelled, CopydraftError, DiskProblem, EngineProblem
 from copydraft.protocol import (
     DocumentUpdates,
-    Event,
     Failed,
     Loading,
     Notice,
-    Queued,
+    PrepareRequest,
     RequestStats,
     Result,
 )
 from copydraft.serving import loading
 from copydraft.serving.decoding import Outcome, decode
 from copydraft.serving.learned import EarlierAnswers, Experiences
-from copydraft.serving.service import CostStore, Emit, ProfileStore, ServingStatus
-from copydraft.serving.tasks import Request, Task, format_of, kind_of, task_of
+from copydraft.serving.preparing import read_ahead
+from copydraft.serving.service import CostStore, Emit, ProfileStore, Request, ServingStatus
+from copydraft.serving.tasks import Question, Task, format_of, kind_of, known_part, path_of, task_of
+from copydraft.serving.waiting import Job, Waiting, gave_way
 from copydraft.serving.workspaces import Workspaces
 
 if TYPE_CHECKING:
@@ -41,20 +41,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Job:
-    """A request from the moment it is handed in; implements `service.Ticket`."""
+_RECENT_COMPLETIONS = 4
+"""Kept to draft from: the next keystroke mostly asks for the rest of the latest one."""
 
-    def __init__(self, request: Request, emit: Emit, cancel: Callable[[Job], None]) -> None:
-        self.request = request
-        self.cancelled = threading.Event()
-        self._emit = emit
-        self._cancel = cancel
-
-    def emit(self, event: Event) -> None:
-        self._emit(event)
-
-    def cancel(self) -> None:
-        self._cancel(self)
+_LEAD_KEPT = 32
+"""Tokens kept from before a completion, so that it is found again."""
 
 
 class Scheduler:
@@ -73,7 +64,7 @@ class Scheduler:
         self._record = record
         self._costs = costs
         self._changed = threading.Condition()
-        self._waiting: deque[Job] = deque()
+        self._waiting = Waiting()
         self._active: Job | None = None
         self._loaded: loading.Loaded | None = None
         self._unload_wanted = self._unloaded = self._stopping = False
@@ -83,6 +74,7 @@ class Scheduler:
         self._drafted = self._accepted = 0
         self._experiences = Experiences(profiles)
         self._answers = EarlierAnswers()
+        self._completions = EarlierAnswers(_RECENT_COMPLETIONS)
         self._workspaces = workspaces
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
@@ -95,9 +87,11 @@ class Scheduler:
             if self._stopping:
                 emit(Failed.of(_stopping()))
                 return job
-            if ahead := len(self._waiting) + (self._active is not None):
-                emit(Queued(ahead=ahead))
-            self._waiting.append(job)
+            for outdated in self._waiting.add(job, running=int(self._active is not None)):
+                outdated.emit(gave_way())
+                self._ended += 1
+            if self._active is not None and self._active.gives_way_to(job):
+                self._push_aside(self._active, job)
             self._idle_since = None
             self._changed.notify_all()
         return job
@@ -139,14 +133,19 @@ class Scheduler:
 
     def _cancel(self, job: Job) -> None:
         with self._changed:
-            if job in self._waiting:
-                self._waiting.remove(job)
+            if self._waiting.remove(job, running=int(self._active is not None)):
                 job.emit(Failed.of(Cancelled("the request was cancelled")))
                 self._ended += 1
-                self._tell_places()
                 self._end_of_job()
             elif job is self._active:
                 self._abort(job)
+
+    def _push_aside(self, job: Job, other: Job) -> None:
+        """End the running job for another; a model that both want is loaded to the end."""
+        job.gave_way = True
+        same_model = job.request.generation.model == other.request.generation.model
+        if self._loaded is not None or not same_model:
+            self._abort(job)
 
     def _abort(self, job: Job) -> None:
         job.cancelled.set()
@@ -160,7 +159,10 @@ class Scheduler:
             try:
                 last = self._serve(job)
             except CopydraftError as error:
-                last = Failed.of(_stopping() if self._stopping else error)
+                if isinstance(error, EngineProblem):
+                    # Whatever went wrong in llama.cpp, the next request gets a fresh model.
+                    self._unload()
+                last = self._failure(job, error)
             except Exception:
                 _log.exception("a request failed: this is a bug")
                 last = Failed.of(CopydraftError("copydraft has a bug", "see the log"))
@@ -170,7 +172,7 @@ class Scheduler:
                 self._end_of_job()
             job.emit(last)
         with self._changed:
-            waiting, self._waiting = self._waiting, deque()
+            waiting = self._waiting.drain()
         for job in waiting:
             job.emit(Failed.of(_stopping()))
         self._unload()
@@ -186,53 +188,67 @@ class Scheduler:
                     self._changed.notify_all()
                 if self._stopping:
                     return None
-                if self._waiting:
+                if job := self._waiting.take():
                     break
                 self._changed.wait()
-            job = self._active = self._waiting.popleft()
+            self._active = job
             if self._loaded is not None:
                 self._loaded.engine.resume()
-            self._tell_places()
             return job
 
-    def _tell_places(self) -> None:
-        for ahead, waiting in enumerate(self._waiting, start=int(self._active is not None)):
-            waiting.emit(Queued(ahead=ahead))
+    def _failure(self, job: Job, error: CopydraftError, partial: str = "") -> Failed:
+        """The event that ends a job which `error` ended."""
+        if isinstance(error, Cancelled) and job.gave_way and not self._stopping:
+            return gave_way()
+        return Failed.of(_stopping() if self._stopping else error, partial)
 
     def _serve(self, job: Job) -> Result | Failed:
         """Answer a request; the event that ends it."""
         loaded = self._ready(job)
-        kind = kind_of(job.request)
-        task = task_of(job.request, loaded)
-        generation = job.request.generation
+        edits = self._workspaces.recent_edits(job.request.generation.workspace)
+        if isinstance(job.request, PrepareRequest):
+            return read_ahead(known_part(job.request, loaded, edits), loaded.engine, job)
+        return self._answer(job, job.request, task_of(job.request, loaded, edits), loaded)
+
+    def _answer(
+        self, job: Job, request: Question, task: Task, loaded: loading.Loaded
+    ) -> Result | Failed:
+        """Have the model answer a request; the event that ends it."""
+        kind, generation, path = kind_of(request), request.generation, path_of(request)
+        for notice in task.notices:
+            job.emit(Notice(message=notice))
         earlier = self._answers.of(generation.workspace)
-        search = self._workspaces.search(generation.workspace, format_of(job.request, loaded))
+        if kind == "complete":
+            earlier += self._completions.of(generation.workspace)
+        search = self._workspaces.search(generation.workspace, format_of(request, loaded))
 
         def drafter(task: Task, costs: list[float]) -> Drafter:
             # Of places that match as long, the last counts: the prompt's.
             documents = [*earlier, *task.documents]
-            return CopyDrafter(documents, Policy(self._experiences.of(kind, costs)), search)
+            policy = Policy(self._experiences.of(kind, costs))
+            if task.lead is None:
+                return CopyDrafter(documents, policy, search)
+            return CopyDrafter(documents, policy, search, output=task.lead)
 
-        try:
-            outcome = decode(generation, kind, task, loaded, self._config, job, drafter)
-        except EngineProblem:
-            # Whatever went wrong in llama.cpp, the next request starts from a fresh model.
-            self._unload()
-            raise
+        outcome = decode(generation, kind, task, loaded, self._config, job, drafter)
         self._account(outcome.stats)
         if self._config.record:
             self._keep(kind, task, outcome, generation.workspace)
         try:
             if outcome.error is not None:
-                raise _stopping() if self._stopping else outcome.error
+                raise outcome.error
             stats = outcome.stats
             result = task.finish(
                 outcome.text, stats.stop_reason, outcome.spans, stats, outcome.margins
             )
-            self._answers.add(generation.workspace, job.request.region.path, outcome.tokens)
+            if task.lead is None:
+                self._answers.add(generation.workspace, path, outcome.tokens)
+            else:
+                tokens = [*task.lead.tokens[-_LEAD_KEPT:], *outcome.tokens]
+                self._completions.add(generation.workspace, path, tokens)
             return result
         except CopydraftError as error:
-            return Failed.of(error, outcome.text)
+            return self._failure(job, error, outcome.text)
 
     def _keep(self, kind: Kind, task: Task, outcome: Outcome, workspace: str) -> None:
         """Record the request; that the disk is full is no reason to lose the answer."""
@@ -274,7 +290,7 @@ class Scheduler:
             self._workspaces.load(path)
         with self._changed:
             self._loaded = loaded
-            if job.cancelled.is_set():
+            if job.cancelled.is_set() or job.gave_way:
                 raise Cancelled("the request was cancelled")
         return loaded
 
@@ -284,6 +300,7 @@ class Scheduler:
         if loaded is not None:
             self._workspaces.unload()
             self._answers.clear()
+            self._completions.clear()
             self._experiences.save()
             loaded.engine.close()
 

@@ -39,6 +39,8 @@ class Limits:
     """Greedy picks that lead by less (logits) are not believed; 0 outside strict mode."""
     stops: tuple[str, ...] = ()
     """Strings that end the text and are not in it."""
+    ends: frozenset[int] = frozenset()
+    """Tokens that end it, beside the model's own."""
 
 
 class ActiveSequence:
@@ -75,6 +77,7 @@ class ActiveSequence:
         self._picker = picker
         self._reader = reader
         self._limits = limits
+        self._ends = engine.model.end_tokens | limits.ends
         self._emit = emit
         self._draft = NO_DRAFT
         self._feed = Feed(0, 0, (), 0)
@@ -127,7 +130,7 @@ class ActiveSequence:
             self._draft.tokens,
             lambda row: self._engine.logits(first_row + row),
             self._picker,
-            self._engine.model.end_tokens,
+            self._ends,
             tie_threshold=0.0 if exact else self._limits.tie_threshold,
         )
         if len(self._feed.tokens) == self._feed.rows:
@@ -189,7 +192,7 @@ class ActiveSequence:
 
     def _stop_after(self, token: int, corpus: str, path: str, written: int) -> str:
         """Put one token into the text; why the answer ends with it, or ""."""
-        if token in self._engine.model.end_tokens:
+        if token in self._ends:
             return "end"
         before = len(self.stream.text)
         self.stream.feed(self._engine.model.piece(token), corpus, path)

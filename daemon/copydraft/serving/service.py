@@ -6,13 +6,17 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from copydraft.protocol import (
+    CompleteRequest,
     DocumentUpdates,
     EditRequest,
     Event,
     ExplainRequest,
     ModelStatus,
+    PrepareRequest,
     WorkspaceStatus,
 )
+
+Request = EditRequest | ExplainRequest | CompleteRequest | PrepareRequest
 
 Emit = Callable[[Event], None]
 
@@ -49,9 +53,11 @@ class Ticket(Protocol):
 class Service(Protocol):
     """Runs requests, one model at a time; any thread may call its methods."""
 
-    def submit(self, request: EditRequest | ExplainRequest, emit: Emit) -> Ticket:
+    def submit(self, request: Request, emit: Emit) -> Ticket:
         """Queue a request and return at once.
 
+        Edits and explanations come first, then completions; what is prepared gives way to all
+        others. Such a request is ended with Failed(code "cancelled") where another takes its place.
         `emit` is called from the engine's thread, in order; the last event is a Result or Failed.
         """
         ...

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from copydraft.prompts import edit, explain
+from copydraft.drafting.candidate import common_length
+from copydraft.prompts import complete, edit, explain
 from copydraft.protocol import (
+    CompleteRequest,
     EditFormat,
     EditRequest,
     ExplainRequest,
     Kind,
+    PrepareRequest,
     RequestStats,
     Result,
     Span,
@@ -18,8 +21,10 @@ from copydraft.protocol import (
 from copydraft.serving.loading import Loaded
 from copydraft.serving.sequence import Reader
 from copydraft.tokens import Document
+from copydraft.workspace.edits import RecentEdit
 
-Request = EditRequest | ExplainRequest
+Question = EditRequest | ExplainRequest | CompleteRequest
+"""A request that the model answers."""
 
 Finish = Callable[[str, str, Sequence[Span], RequestStats, Sequence[float]], Result]
 """Answer, stop reason, spans over the answer, statistics and margins to the result."""
@@ -31,38 +36,102 @@ class Task:
 
     prompt: list[int]
     documents: list[Document]
-    """Sources of drafts; the prompt itself is one."""
+    """Sources of drafts; the prompt itself, or its parts, are among them."""
     max_tokens: int
     reader: Reader
     finish: Finish
+    ends: frozenset[int] = frozenset()
+    """Tokens that end the answer, beside the model's own."""
+    lead: Document | None = None
+    """What stands right before the first token of the answer, where the answer goes on with it."""
+    beginning: str = ""
+    """What the answer has to begin with."""
+    notices: tuple[str, ...] = ()
+    """What the user should know of how the request was understood."""
 
 
-def kind_of(request: Request) -> Kind:
-    return "edit" if isinstance(request, EditRequest) else "explain"
+def kind_of(request: Question) -> Kind:
+    match request:
+        case EditRequest():
+            return "edit"
+        case ExplainRequest():
+            return "explain"
+        case CompleteRequest():
+            return "complete"
 
 
-def format_of(request: Request, loaded: Loaded) -> EditFormat:
+def path_of(request: Question) -> str:
+    """The document that a request is about."""
+    return request.path if isinstance(request, CompleteRequest) else request.region.path
+
+
+def format_of(request: Question, loaded: Loaded) -> EditFormat:
     """The format of the answer, as far as it matters for how text stands in it."""
     return (request.format or loaded.edit_format) if isinstance(request, EditRequest) else "plain"
 
 
-def task_of(request: Request, loaded: Loaded) -> Task:
-    """Build the prompt of a request and gather what to draft from.
+def task_of(request: Question, loaded: Loaded, edits: Sequence[RecentEdit] = ()) -> Task:
+    """Build the prompt of a request and gather what to draft from; `edits` are the latest first.
 
     Raises:
         BadRequest: lines outside the document, no instruction, or too large for the context.
-        ModelProblem: the model's chat template fails.
+        ModelProblem: the model's chat template fails, or it cannot do what is asked.
     """
-    room = {"context": loaded.engine.context_size, "file_context": loaded.file_context}
     model, template = loaded.engine.model, loaded.template
+    context = loaded.engine.context_size
+    if isinstance(request, CompleteRequest):
+        first = model.bos_text if model.adds_bos else ""
+        gap = complete.prepare(request, model, model.fill_tokens, context=context, first=first)
+        return Task(
+            prompt=gap.prompt,
+            documents=gap.documents,
+            max_tokens=gap.max_tokens,
+            reader=gap.reader,
+            finish=lambda *parts: complete.finish(gap, *parts),
+            ends=gap.ends,
+            lead=gap.lead,
+            beginning=gap.beginning,
+        )
+    file_context = request.generation.file_context or loaded.file_context
+    room = {"context": context, "file_context": file_context}
     if isinstance(request, EditRequest):
-        asked = edit.prepare(request, model, template, edit_format=loaded.edit_format, **room)
+        asked = edit.prepare(
+            request, model, template, edit_format=loaded.edit_format, edits=edits, **room
+        )
         return _task(asked, lambda *parts: edit.finish(asked, *parts))
     question = explain.prepare(request, model, template, **room)
-    return _task(question, lambda *parts: explain.finish(question, *parts))
+    return _task(
+        question, lambda *parts: explain.finish(question, *parts), notices=question.notices
+    )
 
 
-def _task(prepared: edit.Prepared | explain.Prepared, finish: Finish) -> Task:
+def known_part(
+    request: PrepareRequest, loaded: Loaded, edits: Sequence[RecentEdit] = ()
+) -> list[int]:
+    """The tokens of a prompt that are the same whatever the instruction or question will be.
+
+    Raises:
+        BadRequest, ModelProblem: as for the request that is to come.
+    """
+
+    def prompt(words: str) -> list[int]:
+        region, generation = request.region, request.generation
+        if request.kind == "edit":
+            asked: Question = EditRequest(
+                region=region, instruction=words, format=request.format, generation=generation
+            )
+        else:
+            asked = ExplainRequest(region=region, question=words, generation=generation)
+        return task_of(asked, loaded, edits).prompt
+
+    # A word's first token has the blank before it, in most vocabularies; a sign's may not.
+    one, other = prompt("in"), prompt("?")
+    return one[: common_length(one, other)]
+
+
+def _task(
+    prepared: edit.Prepared | explain.Prepared, finish: Finish, notices: tuple[str, ...] = ()
+) -> Task:
     return Task(
         prompt=prepared.prompt,
         documents=[
@@ -72,4 +141,5 @@ def _task(prepared: edit.Prepared | explain.Prepared, finish: Finish) -> Task:
         max_tokens=prepared.max_tokens,
         reader=prepared.reader,
         finish=finish,
+        notices=notices,
     )
