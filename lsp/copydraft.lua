@@ -2,7 +2,7 @@
 -- vim.lsp.enable('copydraft'). README.md, "Editors", has the commands, mappings and settings.
 
 local api, lsp = vim.api, vim.lsp
-local EDIT, EXPLAIN = 'copydraft.edit', 'copydraft.explain'
+local EDIT, EXPLAIN, PREPARE = 'copydraft.edit', 'copydraft.explain', 'copydraft.prepare'
 local namespace = api.nvim_create_namespace('copydraft')
 local root = vim.fs.dirname(vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2)))
 
@@ -11,7 +11,7 @@ local state = package.loaded['copydraft.state'] or { numbers = 0, edits = {}, ex
 package.loaded['copydraft.state'] = state
 -- edits: what is written or waits for a decision, by buffer:
 --   name, client_id, request, mark (of the first line), lines (as asked), result (nil: written)
--- explanations: by name: buffer, window, client_id, request
+-- explanations: by name: buffer, from (row of the answer), client_id, request, session
 
 local function say(message, level)
   vim.notify('copydraft: ' .. message, level or vim.log.levels.INFO)
@@ -100,9 +100,10 @@ local function draw(bufnr, edit, hunks)
   end
 end
 
---- With `bufnr`, as its buffer has them: in a file with mixed line ends, Neovim keeps the `\r`.
+--- With `bufnr`, as its buffer has them: a `\r` that ends no line there is a character of it.
 local function as_lines(text, bufnr)
-  local ends = bufnr and ({ unix = '\n', mac = '\r' })[vim.bo[bufnr].fileformat] or '\r\n?'
+  local ends = { unix = '\n', mac = '\r', dos = '\r\n' }
+  ends = bufnr and ends[vim.bo[bufnr].fileformat] or '\r\n?'
   local lines = vim.split(text:gsub(ends, '\n'), '\n', { plain = true })
   if lines[#lines] == '' then
     table.remove(lines)
@@ -164,16 +165,27 @@ local function edit_lines(bufnr, first, last, instruction)
   end)
 end
 
---- Ask for the instruction where there is none.
+--- Ask for the instruction where there is none; the model reads the lines meanwhile.
 local function start_edit(bufnr, first, last, instruction)
   if instruction and instruction ~= '' then
     return edit_lines(bufnr, first, last, instruction)
   end
+  local client = client_of(bufnr)
+  if not client then
+    return
+  end
+  local reading = { client_id = client.id }
+  local asked = argument(bufnr, first, last, { kind = 'edit' })
+  reading.request = execute(client, bufnr, PREPARE, asked, function()
+    reading.request = nil
+  end)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   vim.ui.input({ prompt = ('Edit lines %d to %d: '):format(first + 1, last) }, function(given)
-    if given and given ~= '' and api.nvim_buf_get_changedtick(bufnr) ~= tick then
+    if not given or given == '' then
+      cancel_request(reading)
+    elseif api.nvim_buf_get_changedtick(bufnr) ~= tick then
       say('the buffer was changed meanwhile; ask again', vim.log.levels.WARN)
-    elseif given and given ~= '' then
+    else
       edit_lines(bufnr, first, last, given)
     end
   end)
@@ -218,15 +230,47 @@ local function scratch(lines, filetype)
   return bufnr
 end
 
-local function float(bufnr, title)
+local function float(bufnr, title, keys)
   local window = api.nvim_open_win(bufnr, true, {
     relative = 'cursor', row = 1, col = 0, border = 'rounded',
     width = math.max(20, math.min(100, vim.o.columns - 4)),
     height = math.max(1, math.min(15, vim.o.lines - 6)),
-    title = ' ' .. title .. ' (q closes) ',
+    title = (' %s (q closes%s) '):format(title, keys or ''),
   })
   vim.wo[window].wrap, vim.wo[window].linebreak = true, true
   vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = bufnr, nowait = true })
+end
+
+--- Show an answer, or what there is of it, below what its window has of earlier ones.
+local function show_answer(shown, text)
+  if api.nvim_buf_is_valid(shown.buffer) then
+    api.nvim_buf_set_lines(shown.buffer, shown.from, -1, false, as_lines(text))
+  end
+end
+
+local function explain(client, bufnr, shown, asked)
+  asked.id = new_name()
+  state.explanations[asked.id] = shown
+  shown.request = execute(client, bufnr, EXPLAIN, asked, function(err, result)
+    shown.request, state.explanations[asked.id] = nil, nil
+    shown.session = result and result.session or shown.session
+    show_answer(shown, err and err.message or result.text)
+  end)
+end
+
+local function ask_on(shown)
+  local client = lsp.get_client_by_id(shown.client_id)
+  if shown.request or not (shown.session and client) then
+    return say(shown.request and 'the answer is still being written' or 'nobody can be asked')
+  end
+  vim.ui.input({ prompt = 'Ask: ' }, function(question)
+    if question and question ~= '' and api.nvim_buf_is_valid(shown.buffer) then
+      local lines = { '', '**' .. question .. '**', '', '…' }
+      api.nvim_buf_set_lines(shown.buffer, -1, -1, false, lines)
+      shown.from = api.nvim_buf_line_count(shown.buffer) - 1
+      explain(client, shown.buffer, shown, { session = shown.session, question = question })
+    end
+  end)
 end
 
 local function explain_lines(bufnr, first, last, question)
@@ -234,18 +278,12 @@ local function explain_lines(bufnr, first, last, question)
   if not client then
     return
   end
-  local name = new_name()
-  local asked = argument(bufnr, first, last, { question = question or '', id = name })
-  local shown = { client_id = client.id, buffer = scratch({ '…' }, 'markdown') }
-  state.explanations[name] = shown
-  shown.request = execute(client, bufnr, EXPLAIN, asked, function(err, result)
-    shown.request, state.explanations[name] = nil, nil
-    if api.nvim_buf_is_valid(shown.buffer) then
-      local lines = as_lines(err and err.message or result.text)
-      api.nvim_buf_set_lines(shown.buffer, 0, -1, false, lines)
-    end
-  end)
-  float(shown.buffer, 'copydraft')
+  local shown = { client_id = client.id, buffer = scratch({ '…' }, 'markdown'), from = 0 }
+  explain(client, bufnr, shown, argument(bufnr, first, last, { question = question or '' }))
+  float(shown.buffer, 'copydraft', ', <CR> asks on')
+  vim.keymap.set('n', '<CR>', function()
+    ask_on(shown)
+  end, { buffer = shown.buffer })
   local function leave()
     cancel_request(shown)
   end
@@ -257,10 +295,7 @@ end
 local function on_delta(_, delta)
   if delta.kind == 'explain' then
     local shown = state.explanations[delta.id]
-    if shown and api.nvim_buf_is_valid(shown.buffer) then
-      api.nvim_buf_set_lines(shown.buffer, 0, -1, false, as_lines(delta.text))
-    end
-    return
+    return shown and show_answer(shown, delta.text)
   end
   for bufnr, edit in pairs(state.edits) do
     if edit.name == delta.id and api.nvim_buf_is_valid(bufnr) then
@@ -290,7 +325,7 @@ local function drop(message, client_id, request)
         if under_way == state.edits then
           forget(key)
         end
-        under_way[key] = nil
+        under_way[key], of.request = nil, nil
         say(message)
       end
     end
@@ -328,6 +363,7 @@ local function show_status(bufnr, take)
       daemon and ('daemon: process %d, %.1f tokens/s'):format(daemon.pid, daemon.tokens_per_s)
         or 'daemon: ' .. found.problem,
       model and ('model: %s on %s'):format(model.name, model.device) or 'model: none is loaded',
+      'completion: ' .. found.completion,
     })
   end)
 end
@@ -349,6 +385,15 @@ end
 local function cancel_all()
   vim.iter(vim.tbl_values(state.edits)):each(cancel_request)
   vim.iter(vim.tbl_values(state.explanations)):each(cancel_request)
+end
+
+local function toggle_completion()
+  local completion = lsp.inline_completion
+  if not completion then
+    return say('completion needs Neovim 0.12', vim.log.levels.WARN)
+  end
+  completion.enable(not completion.is_enabled())
+  say('completion is ' .. (completion.is_enabled() and 'on' or 'off'))
 end
 
 -- Whoever cancels: Neovim calls no handler of a cancelled request.
@@ -384,6 +429,7 @@ command('Explain', explain_lines, lines)
 command('Accept', accept, plain)
 command('Reject', reject, plain)
 command('Cancel', cancel_all, plain)
+command('Completion', toggle_completion, plain)
 command('Doctor', doctor, plain)
 command('Status', function(bufnr)
   show_status(bufnr, function(found)

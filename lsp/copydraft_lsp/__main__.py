@@ -8,14 +8,14 @@ import os
 import sys
 
 from copydraft import __version__
-from copydraft_lsp.features import actions, control, edit, explain, session
+from copydraft_lsp.features import actions, complete, control, edit, explain, prepare, session
 from copydraft_lsp.server import CopydraftServer
 
 
 def make_server() -> CopydraftServer:
     """A server with all its features, connected to nothing yet."""
     server = CopydraftServer()
-    for feature in (session, edit, explain, control, actions):
+    for feature in (session, edit, explain, prepare, complete, control, actions):
         feature.register(server)
     return server
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 Encoding = PositionEncodingKind | str
 """`utf-8`, `utf-16` or `utf-32`: what a position's `character` counts."""
 
+ANY_END = "\r\n"
+"""What may end a line, by LSP: `\\n`, `\\r\\n` and `\\r`. Neovim has one of them alone."""
+
 _LAST_OF_PLANE_0 = 0xFFFF
 
 
@@ -28,12 +31,12 @@ def units(text: str, encoding: Encoding) -> int:
     return len(text) + sum(ord(character) > _LAST_OF_PLANE_0 for character in text)
 
 
-def to_index(line: str, character: int, encoding: Encoding) -> int:
+def to_index(line: str, character: int, encoding: Encoding, ends: str = ANY_END) -> int:
     """Where `character` is in `line`, which may have its line end.
 
     Behind the line's content it is the content's end, inside a character that character's start.
     """
-    content = len(line.rstrip("\r\n"))
+    content = len(line.rstrip(ends))
     most = max(0, min(character, content))
     if encoding == PositionEncodingKind.Utf32 or line[:most].isascii():
         return most
@@ -50,31 +53,35 @@ def to_character(line: str, index: int, encoding: Encoding) -> int:
     return units(line[: max(0, index)], encoding)
 
 
-def place(lines: Sequence[str], position: Position, encoding: Encoding) -> tuple[int, int]:
-    """Line and index of `position` in a text of `lines` (as `textedits.split_lines` gives them).
+def place(
+    lines: Sequence[str], position: Position, encoding: Encoding, ends: str = ANY_END
+) -> tuple[int, int]:
+    """Line and index of `position` in a text of `lines`, with their ends.
 
     Behind the last line it is the text's end: `(len(lines), 0)` where the text ends in a line end
     or is empty, else the end of the last line.
     """
     if position.line < len(lines):
         line = max(0, position.line)
-        return line, to_index(lines[line], position.character, encoding)
-    if lines and not lines[-1].endswith(("\n", "\r")):
+        return line, to_index(lines[line], position.character, encoding, ends)
+    if lines and not lines[-1].endswith(tuple(ends)):
         return len(lines) - 1, len(lines[-1])
     return len(lines), 0
 
 
-def position(lines: Sequence[str], offset: int, encoding: Encoding, *, first: int = 0) -> Position:
+def position(
+    lines: Sequence[str], offset: int, encoding: Encoding, *, first: int = 0, ends: str = ANY_END
+) -> Position:
     """The position of `offset` code points into `lines`, the first of which is line `first`.
 
     Behind the text it is the text's end.
     """
     left = max(0, offset)
     for number, line in enumerate(lines):
-        ends = line.endswith(("\n", "\r"))
-        if left < len(line) or (left == len(line) and not ends):
+        ended = line.endswith(tuple(ends))
+        if left < len(line) or (left == len(line) and not ended):
             return Position(first + number, to_character(line, left, encoding))
-        if not ends:
+        if not ended:
             return Position(first + number, to_character(line, len(line), encoding))
         left -= len(line)
     return Position(first + len(lines), 0)

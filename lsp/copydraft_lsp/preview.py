@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from copydraft.protocol import Region, Span
-from copydraft.textedits import align, split_lines
+from copydraft.textedits import align
 
 
 class Hunk(NamedTuple):
@@ -28,9 +28,9 @@ _MARKDOWN = (".md", ".markdown", ".mdx", ".qmd")
 class Preview:
     """Collects one answer."""
 
-    def __init__(self, region: Region) -> None:
-        lines = split_lines(region.text)[region.start : region.end]
-        self._old = [line.rstrip("\r\n") for line in lines]
+    def __init__(self, region: Region, lines: Sequence[str] = ()) -> None:
+        """`lines` are the region's as the client counts them; none: no hunks are asked for."""
+        self._old = [line.removeprefix("\ufeff").rstrip("\r\n") for line in lines]
         # As `copydraft.emission.fence` chooses it, for the whole document.
         longest = max((len(run) for run in re.findall("`+", region.text)), default=0)
         least = 4 if region.path.endswith(_MARKDOWN) else 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from lsprotocol import types
 
@@ -15,6 +15,15 @@ from copydraft_lsp.documents import Document, LineChange
 
 _AGAIN = "ask again"
 _BOM = "\ufeff"
+
+
+class Where(NamedTuple):
+    """Lines [start, end) of a document in one of its versions."""
+
+    uri: str
+    version: int
+    start: int
+    end: int
 
 
 class TrackedRegion:
@@ -46,6 +55,11 @@ class TrackedRegion:
     ) -> None:
         self.document.listeners.discard(self._follow)
 
+    @property
+    def where(self) -> Where:
+        """Where the lines are now."""
+        return Where(self.document.uri, self.document.version, self.start, self.end)
+
     def edits(self, new: str, encoding: Encoding) -> list[types.TextEdit]:
         """Minimal edits of the document as it is now that put `new` in place of the region.
 
@@ -61,11 +75,12 @@ class TrackedRegion:
             raise _changed()
         if self.text.startswith(_BOM):
             new = _BOM + new
+        ends = self.document.ends
         return [
             types.TextEdit(
                 types.Range(
-                    position(lines, edit.start, encoding, first=self.start),
-                    position(lines, edit.end, encoding, first=self.start),
+                    position(lines, edit.start, encoding, first=self.start, ends=ends),
+                    position(lines, edit.end, encoding, first=self.start, ends=ends),
                 ),
                 edit.text,
             )

@@ -14,9 +14,11 @@ from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
 from copydraft import __version__
 from copydraft.errors import BadRequest
+from copydraft_lsp.conversations import Conversations
 from copydraft_lsp.documents import DocumentStore
 from copydraft_lsp.faults import answered
 from copydraft_lsp.jobs import Jobs
+from copydraft_lsp.sender import Sender
 from copydraft_lsp.settings import Settings
 
 RESYNC = "copydraft/resync"
@@ -46,6 +48,11 @@ class CopydraftServer(LanguageServer):
         self.documents = DocumentStore()
         self.settings = Settings()
         self.jobs = Jobs()
+        self.conversations = Conversations()
+        self.sender = Sender(self)
+        self.documents.on_open = self.sender.follow
+        self.completion_problem: Callable[[], str] = str
+        """Why nothing is completed, "" if nothing is in the way."""
         self.cancel_by_progress: dict[types.ProgressToken, Callable[[], object]] = {}
         """What a cancel of a progress bar does."""
         self.editor = ""

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from lsprotocol import types
 
 from copydraft.client import Client
-from copydraft.protocol import Delta, EditResult, Event, ExplainResult, Notice
+from copydraft.protocol import Delta, EditResult, Event, ExplainResult, Notice, Region
 from copydraft_lsp.jobs import Job
 from copydraft_lsp.preview import Preview
 from copydraft_lsp.progress import Progress, summary
-from copydraft_lsp.regions import TrackedRegion
-from copydraft_lsp.target import as_region
+from copydraft_lsp.regions import Where
 
 if TYPE_CHECKING:
     from copydraft_lsp.server import CopydraftServer
@@ -27,7 +26,19 @@ DELTA = "copydraft/delta"
 _INTERVAL_S = 0.04
 
 R = TypeVar("R", EditResult, ExplainResult)
+T = TypeVar("T")
 Call = Callable[[Client], AsyncGenerator[Event]]
+
+
+class About(NamedTuple):
+    """What a request is about, as its client is told."""
+
+    id: str
+    """The client's; "": it gave none, and gets no deltas."""
+    kind: Literal["edit", "explain"]
+    where: Callable[[], Where]
+    lines: Sequence[str] | None = None
+    """The region's, for deltas that carry the edit so far; None: they carry the text alone."""
 
 
 class DeltaParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -54,26 +65,15 @@ class DeltaParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Deltas:
     """Sends deltas for a client that gave its request an id."""
 
-    def __init__(
-        self,
-        server: CopydraftServer,
-        name: str,
-        kind: str,
-        region: TrackedRegion,
-        *,
-        preview: bool,
-    ) -> None:
+    def __init__(self, server: CopydraftServer, about: About, region: Region) -> None:
         self._server = server
-        self._name = name
-        self._kind = kind
-        self._region = region
-        self._shown = preview
-        self._preview = Preview(as_region(server, region))
+        self._about = about
+        self._preview = Preview(region, about.lines or ())
         self._sent_at = 0.0
 
     def add(self, event: Delta) -> None:
         """Take more of the answer; a fast model's are sent together."""
-        if not self._name:
+        if not self._about.id:
             return
         self._preview.add(event.text, event.spans, event.tokens)
         if (now := time.monotonic()) - self._sent_at >= _INTERVAL_S:
@@ -82,24 +82,24 @@ class Deltas:
 
     def end(self) -> None:
         """Send what was held back."""
-        if self._name and self._preview.text:
+        if self._about.id and self._preview.text:
             self._send()
 
     def _send(self) -> None:
-        region, preview = self._region, self._preview
-        hunks = preview.hunks() if self._shown else []
+        preview, where = self._preview, self._about.where()
+        hunks = preview.hunks() if self._about.lines is not None else []
         params = DeltaParams(
-            id=self._name,
-            kind=self._kind,
-            uri=region.document.uri,
-            version=region.document.version,
-            start=region.start,
-            end=region.end,
+            id=self._about.id,
+            kind=self._about.kind,
+            uri=where.uri,
+            version=where.version,
+            start=where.start,
+            end=where.end,
             text=preview.text,
             tokens=preview.tokens,
             spans=preview.spans,
             hunks=[
-                {"start": region.start + a, "end": region.start + b, "lines": lines}
+                {"start": where.start + a, "end": where.start + b, "lines": lines}
                 for a, b, lines in hunks
             ],
         )
@@ -111,46 +111,65 @@ async def ask(
     job: Job,
     call: Call,
     kind: type[R],
-    region: TrackedRegion,
-    *,
-    named: str,
+    region: Region,
+    about: About,
     token: types.ProgressToken | None,
-    preview: bool = False,
 ) -> R:
-    """The result of one request; `named` is the client's id for it, "" if it gave none.
-
-    With `preview`, deltas carry the edit so far.
+    """The result of one request, its progress shown and its deltas sent.
 
     The daemon is started if need be. Cancelling this task ends its work within one pass.
 
     Raises:
         CopydraftError: what the daemon says of the request, or that it went away.
     """
-    what = "edit" if kind is EditResult else "explain"
     progress = Progress(server, job.cancel)
-    deltas = Deltas(server, named, what, region, preview=preview)
-    progress.begin(f"copydraft: {what}", token)
+    deltas = Deltas(server, about, region)
+    progress.begin(f"copydraft: {about.kind}", token)
 
-    def notice(message: str) -> None:
-        server.note(message)
-        progress.show(Notice(message=message))
+    def take(event: Event) -> None:
+        progress.show(event)
+        if isinstance(event, Delta):
+            deltas.add(event)
 
     ended = "failed"
     try:
-        async with await Client.connect(notice=notice) as client, aclosing(call(client)) as events:
-            async for event in events:
-                progress.show(event)
-                if isinstance(event, Delta):
-                    deltas.add(event)
-                elif isinstance(event, Notice):
-                    server.note(event.message)
-                elif isinstance(event, kind):
-                    deltas.end()
-                    ended = summary(event.stats)
-                    return event
+        result = await result_of(server, call, kind, take)
+        deltas.end()
+        ended = summary(result.stats)
     except asyncio.CancelledError:
         ended = "cancelled"
         raise
     finally:
         progress.end(ended)
+    return result
+
+
+async def result_of(
+    server: CopydraftServer,
+    call: Callable[[Client], AsyncGenerator[Event]],
+    kind: type[T],
+    take: Callable[[Event], object] = lambda _: None,
+    *,
+    start: bool = True,
+) -> T:
+    """The result of one request; `take` gets the events before it, notices go to the log, too.
+
+    Raises:
+        DaemonUnavailable: the daemon went away; without `start`, also: none runs.
+        CopydraftError: what the daemon says of the request.
+    """
+
+    def notice(message: str) -> None:
+        take(Notice(message=message))
+        server.note(message)
+
+    async with await Client.connect(start=start, notice=notice) as client:
+        server.sender.daemon_is_there()
+        async with aclosing(call(client)) as events:
+            async for event in events:
+                if isinstance(event, kind):
+                    return event
+                take(event)
+                if isinstance(event, Notice):
+                    server.note(event.message)
     raise AssertionError("the client's stream ends with a result, or raises")

@@ -52,6 +52,7 @@ async def _status(server: CopydraftServer) -> dict[str, Any]:
         "documents": len(server.documents),
         "requests": len(server.jobs),
         "settings": msgspec.to_builtins(server.settings),
+        "completion": server.completion_problem() or "on",
         "daemon": msgspec.to_builtins(daemon, str_keys=True),
         "problem": problem,
     }

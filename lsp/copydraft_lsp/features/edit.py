@@ -13,7 +13,7 @@ from copydraft.protocol import EditRequest, EditResult
 from copydraft_lsp import target
 from copydraft_lsp.faults import argument
 from copydraft_lsp.regions import TrackedRegion
-from copydraft_lsp.stream import ask
+from copydraft_lsp.stream import About, ask
 
 if TYPE_CHECKING:
     from copydraft_lsp.server import CopydraftServer
@@ -48,8 +48,9 @@ async def _edit(
             region=target.as_region(server, region),
             instruction=asked.instruction,
             format=form,
-            generation=target.generation(server, region),
+            generation=target.generation(server, region.document),
         )
+        lines = region.document.lines[region.start : region.end] if form == "fence" else None
         # Written in vain from then on: the region is checked again before anything is applied.
         region.on_loss = job.fail
         result = await ask(
@@ -57,10 +58,9 @@ async def _edit(
             job,
             lambda client: client.edit(request),
             EditResult,
-            region,
-            named=asked.id,
-            token=token,
-            preview=form == "fence",
+            request.region,
+            About(asked.id, "edit", lambda: region.where, lines),
+            token,
         )
         region.on_loss = None
         return await _answer(server, asked, region, result)

@@ -20,6 +20,7 @@ def register(server: CopydraftServer) -> None:
             params.capabilities
         )
         server.editor = params.client_info.name if params.client_info else ""
+        server.documents.single_ends = server.editor == "Neovim"
         server.asks = _asks(params.capabilities.experimental)
         server.initial_options = params.initialization_options
         server.settings, server.early_warnings = settings.parse(server.initial_options)
@@ -29,6 +30,16 @@ def register(server: CopydraftServer) -> None:
         for warning in server.early_warnings:
             server.warn(warning)
         await _pull(server)
+        # Not before the settings, which say what may be sent.
+        server.sender.start()
+
+    @server.feature(types.SHUTDOWN)
+    async def shutdown(_: None) -> None:
+        await server.sender.stop()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders_changed(_: types.DidChangeWorkspaceFoldersParams) -> None:
+        server.sender.look_again()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def configured(params: types.DidChangeConfigurationParams) -> None:
@@ -41,8 +52,13 @@ def register(server: CopydraftServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE, types.SaveOptions(include_text=True))
     def saved(params: types.DidSaveTextDocumentParams) -> None:
         document = server.documents.get(params.text_document.uri)
-        if document and params.text is not None and document.replace(params.text):
+        if document is None or params.text is None:
+            return
+        was_in_step = document.in_step
+        if document.replace(params.text):
             server.note(f"{document.uri} was not as the editor has it; it is now")
+        if not was_in_step:
+            server.sender.look_again()
 
 
 async def _pull(server: CopydraftServer) -> None:
@@ -59,6 +75,7 @@ async def _pull(server: CopydraftServer) -> None:
 def _take(server: CopydraftServer, given: Any) -> None:
     """Settings of the editor's, on top of those it began with."""
     server.settings, warnings = settings.parse(server.initial_options, given)
+    server.sender.look_again()
     for warning in warnings:
         server.warn(warning)
 

@@ -14,6 +14,21 @@ TEXT = b"a = 1\nb = 1\nc = 1\n"
 
 BINARIES = binaries()
 
+ACTIVE = """
+local client = vim.lsp.get_clients({ name = 'copydraft' })[1]
+local asked = { command = 'copydraft.status', arguments = {} }
+local answer = client:request_sync('workspace/executeCommand', asked, 30000, 0)
+return answer.result.daemon.active == ...
+"""
+"""Whether the daemon has so many requests at work."""
+
+GHOST = """
+local namespace = vim.api.nvim_get_namespaces()['nvim.lsp.inline_completion']
+local marks = vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })
+return #marks == 1 and marks[1][4].virt_text[1][1] == ...
+"""
+"""Whether this is the completion that is shown."""
+
 
 @pytest.fixture(params=["0.11", "0.12"])
 def binary(request: pytest.FixtureRequest) -> Path:
@@ -196,6 +211,24 @@ def test_an_explanation_streams_into_a_window(vim: Neovim, file: Path) -> None:
     vim.until("return vim.api.nvim_win_get_config(0).relative == ''")
 
 
+def test_an_explanation_can_be_asked_on_about_in_its_window(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("1CopydraftExplain echo it adds")
+    vim.until("return vim.fn.getline(1) == 'it adds'")
+    vim.lua("vim.ui.input = function(_, take) take('echo as I said') end")
+    vim.type("<CR>")
+    vim.until("return vim.fn.getline('$') == 'as I said'")
+    assert vim.lines == ["it adds", "", "**echo as I said**", "", "as I said"]
+    vim.lua("vim.ui.input = function(_, take) take('hold') end")
+    vim.type("<CR>")
+    vim.until("return vim.fn.getline('$') == 'holding'")
+    vim.command("CopydraftCancel")
+    vim.until_shown("cancelled")
+    vim.lua("vim.ui.input = function(_, take) take('echo yes') end")
+    vim.type("<CR>")
+    vim.until("return vim.fn.getline('$') == 'yes'")
+
+
 def test_closing_its_window_cancels_it(vim: Neovim, file: Path) -> None:
     vim.open(file)
     vim.command("1CopydraftExplain hold")
@@ -218,6 +251,59 @@ def test_a_code_action_asks_for_the_instruction(vim: Neovim, file: Path) -> None
     vim.until_shown(":CopydraftAccept")
     vim.command("CopydraftAccept")
     assert vim.lines == ["a = 1", "b = 2", "c = 1"]
+
+
+def test_the_lines_are_read_while_the_instruction_is_typed(binary: Path, file: Path) -> None:
+    file.write_bytes(b"# hold\nb = 1\n")
+    with daemon_process(), neovim(binary) as vim:
+        vim.open(file)
+        vim.lua("vim.ui.input = function(_, take) answer = take end")
+        vim.command("1CopydraftEdit")
+        vim.until(ACTIVE, 1)
+        vim.lua("answer(nil)")
+        vim.until(ACTIVE, 0)
+        vim.command("2CopydraftEdit")
+        vim.lua("answer('echo b = 2\\n')")
+        vim.until_shown(":CopydraftAccept")
+
+
+def test_a_carriage_return_inside_a_line_shifts_no_other(vim: Neovim, file: Path) -> None:
+    file.write_bytes(b"a\rb\nc = 1\nd = 1\n")
+    vim.open(file)
+    vim.type("Aq<Esc>")
+    vim.until("return vim.fn.getline(1) == 'a\\rbq'")
+    vim.command("2CopydraftEdit echo c = 2\n")
+    vim.until_shown(":CopydraftAccept")
+    assert vim.preview == ([1], ["c = 2"])
+    vim.command("CopydraftAccept | write")
+    assert file.read_bytes() == b"a\rbq\nc = 2\nd = 1\n"
+
+
+def test_a_completion_is_shown_while_typing_and_taken_by_a_key(file: Path) -> None:
+    if "0.12" not in BINARIES:
+        pytest.skip("no Neovim 0.12 is installed")
+    with daemon_process(), neovim(BINARIES["0.12"]) as vim:
+        vim.open(file)
+        vim.command("CopydraftCompletion")
+        vim.until_shown("completion is on")
+        vim.lua("vim.keymap.set('i', '<Tab>', function() vim.lsp.inline_completion.get() end)")
+        vim.type("GA # echo 2 + 2")
+        vim.until(GHOST, "2 + 2")
+        assert vim.lines[-1] == "c = 1 # echo 2 + 2"
+        vim.type("<Tab>")
+        vim.until("return vim.fn.getline('$') == 'c = 1 # echo 2 + 22 + 2'")
+        vim.type("<Esc>")
+        vim.command("CopydraftCompletion")
+        vim.until_shown("completion is off")
+
+
+def test_completion_says_what_it_needs(file: Path) -> None:
+    if "0.11" not in BINARIES:
+        pytest.skip("no Neovim 0.11 is installed")
+    with neovim(BINARIES["0.11"]) as vim:
+        vim.open(file)
+        vim.command("CopydraftCompletion")
+        vim.until_shown("completion needs Neovim 0.12")
 
 
 def test_a_refused_answer_is_told(vim: Neovim, file: Path) -> None:

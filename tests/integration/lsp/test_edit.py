@@ -70,7 +70,7 @@ async def test_the_path_is_told_from_the_innermost_folder(daemon: Running) -> No
     paths = [ticket.request.region.path for ticket in daemon.service.tickets]
     assert paths == ["src/a.py", "src/a.py", "a.py"]
     workspaces = [ticket.request.generation.workspace for ticket in daemon.service.tickets]
-    assert workspaces == ["/w", "/w/my lib", ""]
+    assert workspaces == ["/w", "/w/my lib", "/w"]
 
 
 async def test_untitled_documents_and_notebook_cells_are_named_by_language(

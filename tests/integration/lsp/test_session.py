@@ -224,10 +224,13 @@ async def test_a_change_that_cannot_be_read_loses_its_document(editor: Editor) -
     assert editor.resyncs == [uri]
 
 
-async def test_a_change_of_a_document_that_was_never_opened_asks_for_it(editor: Editor) -> None:
+async def test_a_change_of_a_document_that_was_never_opened_asks_for_it_once(
+    editor: Editor,
+) -> None:
     uri = "file:///w/unknown.py"
     editor.texts[uri], editor.versions[uri] = TEXT, 1
     editor.type(uri, (0, 0), "x")
+    editor.type(uri, (0, 0), "y")
     await editor.synced()
     assert editor.resyncs == [uri]
 
@@ -273,19 +276,15 @@ async def test_status_starts_no_daemon() -> None:
 async def test_a_server_whose_editor_was_killed_ends_and_its_request_too(daemon: Running) -> None:
     async with editing(stop=False) as editor:
         await holding(editor, daemon)
-        process = editor.client._server
-        assert process
-        assert process.stdin
-        process.stdin.close()
-        assert await process.wait() == 1
+        assert editor.process.stdin
+        editor.process.stdin.close()
+        assert await editor.process.wait() == 1
     await until(lambda: daemon.service.outcomes == ["cancelled"])
 
 
 async def test_a_server_that_is_killed_leaves_the_daemon_idle(daemon: Running) -> None:
     async with editing(stop=False) as editor:
         await holding(editor, daemon)
-        process = editor.client._server
-        assert process
-        os.kill(process.pid, signal.SIGKILL)
-        await process.wait()
+        os.kill(editor.process.pid, signal.SIGKILL)
+        await editor.process.wait()
     await until(lambda: daemon.service.outcomes == ["cancelled"])

@@ -129,8 +129,45 @@ def test_what_cannot_be_right_puts_a_document_out_of_step_once(
     assert store.change(named(version), [change])
 
 
-def test_a_change_of_a_document_that_is_not_open_is_a_disagreement(store: DocumentStore) -> None:
-    assert not store.change(named(2), [partial((0, 0), (0, 0), "x")])
+def test_a_change_of_a_document_that_is_not_open_is_a_disagreement_once(
+    store: DocumentStore,
+) -> None:
+    change = partial((0, 0), (0, 0), "x")
+    assert [store.change(named(version), [change]) for version in (2, 3)] == [False, True]
+    store.close(store.open(opened("a")).uri)
+    assert not store.change(named(4), [change])
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "expected"),
+    [
+        ("a\rb\nc\n", partial((1, 0), (1, 1), "C"), "a\rb\nC\n"),
+        ("a\rb\n", partial((0, 1), (0, 2), ""), "ab\n"),
+        ("a\r\nb\n", partial((0, 1), (0, 2), ""), "a\nb\n"),
+        ("a\r\nb\r\n", partial((2, 0), (2, 0), "c\rd\r\n"), "a\r\nb\r\nc\rd\r\n"),
+        ("a\rb\r", partial((1, 0), (1, 1), "B\nC"), "a\rB\nC\r"),
+    ],
+    ids=["in a unix buffer", "deleted", "before the end", "in a dos buffer", "in a mac buffer"],
+)
+def test_neovim_takes_a_return_that_ends_no_line_of_its_buffer_for_a_character(
+    store: DocumentStore,
+    text: str,
+    change: types.TextDocumentContentChangePartial,
+    expected: str,
+) -> None:
+    store.single_ends = True
+    made = store.open(opened(text))
+    made.change(2, [change], "utf-8")
+    assert made.text == expected
+
+
+def test_the_lines_of_the_last_message_are_told(store: DocumentStore) -> None:
+    made = store.open(opened("a\nb\nc\n"))
+    assert made.changed_lines is None
+    made.change(2, [partial((2, 1), (2, 1), "x"), partial((1, 1), (1, 1), "x")], "utf-16")
+    assert made.changed_lines == (1, 3)
+    made.change(3, [partial((0, 1), (0, 1), "\n")], "utf-16")
+    assert made.changed_lines == (1, 2)
 
 
 def test_a_whole_text_puts_it_in_step_again(store: DocumentStore) -> None:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydraft.protocol import Region, Span
+from copydraft.textedits import split_lines
 from copydraft_lsp.preview import Hunk, Preview
 
 REGION = "a = 1\r\nb = 2\r\nc = 3\r\n"
@@ -16,7 +17,7 @@ def region_of(text: str, path: str = "a.py") -> Region:
 
 
 def after(text: str, region: str = REGION, path: str = "a.py") -> list[Hunk]:
-    preview = Preview(region_of(region, path))
+    preview = Preview(region_of(region, path), split_lines(region))
     preview.add(text, [Span(start=0, end=len(text))], 1)
     return preview.hunks()
 
@@ -56,9 +57,13 @@ def test_three_backticks_belong_to_the_text_of_markdown() -> None:
 
 def test_a_long_fence_anywhere_in_the_document_makes_the_answers_longer() -> None:
     document = "````\nx\n````\na\n"
-    preview = Preview(Region(path="a.py", text=document, start=3, end=4))
+    preview = Preview(Region(path="a.py", text=document, start=3, end=4), ["a\n"])
     preview.add("\n````\nb\n", [Span(start=0, end=8)], 1)
     assert preview.hunks() == [Hunk(0, 0, ["````", "b"])]
+
+
+def test_a_byte_order_mark_is_no_difference() -> None:
+    assert after("\na = 1\nb = 2\n", "\ufeffa = 1\nb = 2\n") == []
 
 
 def test_spans_of_one_source_are_one() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from copydraft.protocol import Generation, Sampling
-from copydraft_lsp.settings import Settings, parse
+from copydraft_lsp.settings import KEYS, Settings, parse
 
 
 def test_nothing_sent_is_the_defaults() -> None:
@@ -26,7 +29,10 @@ def test_later_settings_stand_over_earlier_ones() -> None:
 def test_unknown_keys_are_named_and_the_rest_is_taken() -> None:
     found, warnings = parse({"modle": "m", "strict": True})
     assert found == Settings(strict=True)
-    names = "model, editFormat, strict, temperature, instructions, disabledLanguages"
+    names = (
+        "model, editFormat, contextTokens, strict, temperature, instructions, completion, "
+        "disabledLanguages, exclude"
+    )
     assert warnings == [f"copydraft has no setting 'modle'; it has {names}"]
 
 
@@ -52,7 +58,29 @@ def test_edits_are_written_as_set_here_or_in_the_config_file(
 
 
 def test_they_reach_requests() -> None:
-    settings = Settings(model="m", strict=True, temperature=0.5)
+    settings = Settings(model="m", strict=True, temperature=0.5, context_tokens=9)
     assert settings.generation("Neovim") == Generation(
-        model="m", strict=True, sampling=Sampling(temperature=0.5), agent="Neovim"
+        model="m",
+        strict=True,
+        sampling=Sampling(temperature=0.5),
+        agent="Neovim",
+        file_context=9,
     )
+
+
+def test_documents_are_excluded_as_git_ignores_files() -> None:
+    settings = Settings(exclude=["*.min.js", "/build/", "!build/keep.py", "docs/**/*.md"])
+    excluded = ("a.min.js", "src/a.min.js", "build/a.py", "docs/a/b.md", "docs/b.md")
+    assert all(map(settings.excludes, excluded))
+    assert not any(map(settings.excludes, ("a.js", "src/build/a.py", "a/docs/b.md", "")))
+
+
+def test_a_pattern_that_is_none_is_told() -> None:
+    found, warnings = parse({"exclude": ["!"]})
+    assert (found, warnings) == (Settings(), ["bad setting of copydraft: Invalid git pattern: '!'"])
+
+
+def test_the_readme_lists_all_of_them() -> None:
+    readme = Path(__file__).parents[3].joinpath("README.md").read_text("utf-8")
+    table = readme.split("## Editors")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [*KEYS]

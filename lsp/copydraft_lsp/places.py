@@ -1,0 +1,85 @@
+"""Where documents belong: their workspace folder and their name in it."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from copydraft_lsp.documents import Document
+
+if TYPE_CHECKING:
+    from copydraft_lsp.server import CopydraftServer
+
+_SUFFIXES = {
+    "c": ".c",
+    "cpp": ".cpp",
+    "csharp": ".cs",
+    "go": ".go",
+    "java": ".java",
+    "javascript": ".js",
+    "json": ".json",
+    "julia": ".jl",
+    "lua": ".lua",
+    "markdown": ".md",
+    "python": ".py",
+    "r": ".r",
+    "ruby": ".rb",
+    "rust": ".rs",
+    "shellscript": ".sh",
+    "sh": ".sh",
+    "sql": ".sql",
+    "typescript": ".ts",
+}
+
+
+class Place(NamedTuple):
+    """A document as the daemon knows it."""
+
+    workspace: str
+    """Absolute path of the folder."""
+    name: str
+    """Path below the folder; absolute for a file elsewhere, the URI of what has no file."""
+
+
+def folders(server: CopydraftServer) -> list[str]:
+    """Paths of the workspace folders, in the client's order; older clients name a root alone."""
+    named = list(server.workspace.folders)
+    root = server.workspace.root_uri
+    parts = [urlsplit(uri) for uri in named or ([root] if root else [])]
+    return [unquote(each.path).rstrip("/") or "/" for each in parts if each.scheme == "file"]
+
+
+def place_of(document: Document, folders: list[str]) -> Place | None:
+    """The place in the innermost folder that holds the document's file, else in the first folder.
+
+    None: there is no folder.
+    """
+    parts = urlsplit(document.uri)
+    path = unquote(parts.path)
+    if parts.scheme == "file" and (folder := _innermost(path, folders)):
+        return Place(folder, path.removeprefix(folder).lstrip("/"))
+    if not folders:
+        return None
+    return Place(folders[0], path if parts.scheme == "file" else document.uri)
+
+
+def shown_path(document: Document, folders: list[str]) -> str:
+    """What the model is told of a document's place: its path in the folder that its file is in.
+
+    What has no file is named after its language, which answers are written in.
+    """
+    parts = urlsplit(document.uri)
+    path = unquote(parts.path)
+    name = PurePosixPath(path)
+    if parts.scheme == "file":
+        folder = _innermost(path, folders)
+        return path.removeprefix(folder).lstrip("/") if folder else name.name
+    suffix = _SUFFIXES.get(document.language, name.suffix)
+    return (name.stem or "untitled") + suffix
+
+
+def _innermost(path: str, folders: list[str]) -> str:
+    """The folder that a file is in, or ""."""
+    inside = [each for each in folders if path.startswith(each.rstrip("/") + "/")]
+    return max(inside, key=len, default="")

@@ -1,0 +1,55 @@
+"""Where documents belong."""
+
+from __future__ import annotations
+
+import pytest
+
+from copydraft_lsp.documents import Document
+from copydraft_lsp.places import Place, place_of, shown_path
+
+FOLDERS = ["/w", "/w/my lib"]
+
+
+def document(uri: str, language: str = "python") -> Document:
+    return Document(uri, language, 1, "")
+
+
+@pytest.mark.parametrize(
+    ("uri", "place"),
+    [
+        ("file:///w/src/a.py", Place("/w", "src/a.py")),
+        ("file:///w/my%20lib/a.py", Place("/w/my lib", "a.py")),
+        ("file:///w/my%20library/a.py", Place("/w", "my library/a.py")),
+        ("file:///elsewhere/a.py", Place("/w", "/elsewhere/a.py")),
+        ("untitled:Untitled-1", Place("/w", "untitled:Untitled-1")),
+    ],
+)
+def test_a_document_belongs_to_its_innermost_folder_else_to_the_first(
+    uri: str, place: Place
+) -> None:
+    assert place_of(document(uri), FOLDERS) == place
+
+
+def test_without_a_folder_it_belongs_nowhere() -> None:
+    assert place_of(document("file:///w/a.py"), []) is None
+
+
+def test_the_root_of_the_file_system_can_be_a_folder() -> None:
+    assert place_of(document("file:///w/a.py"), ["/"]) == Place("/", "w/a.py")
+
+
+@pytest.mark.parametrize(
+    ("uri", "language", "path"),
+    [
+        ("file:///w/my%20lib/src/a.py", "python", "src/a.py"),
+        ("file:///elsewhere/a.py", "python", "a.py"),
+        ("untitled:Untitled-1", "rust", "Untitled-1.rs"),
+        ("untitled:", "lua", "untitled.lua"),
+        ("vscode-notebook-cell:/w/n.ipynb#W0s", "python", "n.py"),
+        ("untitled:notes.txt", "unheard of", "notes.txt"),
+    ],
+)
+def test_the_model_is_told_a_path_that_says_the_language(
+    uri: str, language: str, path: str
+) -> None:
+    assert shown_path(document(uri, language), FOLDERS) == path
