@@ -19,8 +19,11 @@ _FOLLOWED = ("prediction", "region")
 _MOST_MISSES = 4
 """Passes in a row without an accepted token: the model writes something new."""
 
-_SURE_RUN = 8
+_SURE_RUN = 4
 """Where the session's own match is this long, the corpora are not asked."""
+
+
+_NOTHING_WRITTEN = Document("session", "", "output", ())
 
 
 class Drafter(Protocol):
@@ -49,14 +52,20 @@ class CopyDrafter:
     """Drafts copied from documents, from the output itself, and from what `search` finds."""
 
     def __init__(
-        self, documents: Sequence[Document], policy: Policy, search: CorpusSearch | None = None
+        self,
+        documents: Sequence[Document],
+        policy: Policy,
+        search: CorpusSearch | None = None,
+        *,
+        output: Document = _NOTHING_WRITTEN,
     ) -> None:
-        self._documents = [*documents, Document("session", "", "output", ())]
+        """`output` is what stands right before the first token to be written, if anything does."""
+        self._documents = [*documents, output]
         self._policy = policy
         self._cursors = [EditCursor(d) for d in documents if d.corpus in _FOLLOWED]
-        self._index = SessionIndex(documents)
+        self._index = SessionIndex(documents, output.tokens)
         self._search = search
-        self._tail: list[int] = []
+        self._tail = list(output.tokens[-DEPTH:])
         self._misses = 0
 
     def propose(self, limit: int) -> Draft:

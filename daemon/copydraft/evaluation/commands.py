@@ -15,7 +15,7 @@ from rich.progress import Progress, TaskID
 
 from copydraft import config as configuration
 from copydraft.errors import BadRequest
-from copydraft.evaluation import mine, profiling, record, report, traces
+from copydraft.evaluation import mine, profiling, record, report, sessions, traces
 from copydraft.evaluation.curves import curve
 from copydraft.evaluation.drafters import DRAFTERS, Entry
 from copydraft.evaluation.replay import Curves, replay
@@ -164,13 +164,22 @@ def learn_command(
     help="Most edits, the newest first.",
 )
 @click.option("--out", type=click.File("wb"), default="-", help="File to write instead of stdout.")
-def mine_command(repository: Path, limit: int, out: IO[bytes]) -> None:
+@click.option(
+    "--sessions",
+    "as_sessions",
+    is_flag=True,
+    help="Write commits to several files instead, as requests one after the other, with all "
+    "text of the repository.",
+)
+def mine_command(repository: Path, limit: int, out: IO[bytes], as_sessions: bool) -> None:
     """Write single-region edits out of a local git history, one JSON object a line."""
+    found = (sessions.mined if as_sessions else mine.edits)(repository, limit)
     with Progress(console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("reading the history", total=limit)
-        for task in mine.edits(repository, limit):
-            out.write(msgspec.json.encode(task) + b"\n")
-            progress.advance(bar)
+        for record in found:
+            out.write(msgspec.json.encode(record) + b"\n")
+            if not isinstance(record, sessions.Text):
+                progress.advance(bar)
 
 
 def _chosen(names: str) -> dict[str, Entry]:

@@ -79,6 +79,23 @@ def commits(repository: Path) -> Iterator[Commit]:
             yield commit
 
 
+def files(repository: Path, commit: str) -> dict[str, str]:
+    """The regular files of a commit: the names of their contents, by path.
+
+    Raises:
+        BadRequest: git is missing.
+    """
+    found: dict[str, str] = {}
+    with _git(repository, "ls-tree", "-r", "-z", "--full-tree", commit) as process:
+        assert process.stdout is not None
+        for entry in _fields(process.stdout):
+            about, path = entry.split(b"\t", 1)
+            mode, _, name = about.decode().split(" ")
+            if mode in _FILE_MODES:
+                found[os.fsdecode(path)] = name
+    return found
+
+
 class Contents:
     """File contents by name, from one git process."""
 

@@ -51,16 +51,16 @@ def edits(repository: Path, limit: int) -> Iterator[EditTask]:
         for commit in commits(repository):
             if found == limit:
                 return
-            if task := _task(commit, read, repository.resolve().name):
+            if task := next(edits_of(commit, read, repository.resolve().name), None):
                 found += 1
                 yield task
 
 
-def _task(commit: Commit, read: Contents, repo: str) -> EditTask | None:
-    """The first edit of the commit that will do."""
+def edits_of(commit: Commit, read: Contents, repo: str) -> Iterator[EditTask]:
+    """The commit's edits that will do, at most one of each file."""
     subject = commit.subject.strip()
     if len(subject) not in _SUBJECT_CHARS or len(commit.files) > _MOST_FILES:
-        return None
+        return
     for file in commit.files:
         if not language(file.path) or _NOT_WRITTEN_HERE.search(file.path):
             continue
@@ -69,7 +69,7 @@ def _task(commit: Commit, read: Contents, repo: str) -> EditTask | None:
             continue
         if region := _region(before, after):
             start, end, old, new = region
-            return EditTask(
+            yield EditTask(
                 repo=repo,
                 commit=commit.id[:12],
                 path=file.path,
@@ -80,20 +80,25 @@ def _task(commit: Commit, read: Contents, repo: str) -> EditTask | None:
                 after=new,
                 file=before,
             )
-    return None
 
 
 def _text(read: Contents, name: str) -> str | None:
     """The file's text; None where it is binary, too large or generated."""
-    data = read.read(name, _FILE_BYTES)
+    text = text_of(read, name, _FILE_BYTES)
+    if text is None or _GENERATED.search("".join(split_lines(text)[:_HEADER_LINES])):
+        return None
+    return text
+
+
+def text_of(read: Contents, name: str, most: int) -> str | None:
+    """The text of that name; None where it is binary or of more than `most` bytes."""
+    data = read.read(name, most)
     if data is None or b"\0" in data:
         return None
     try:
-        text = data.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    header = "".join(split_lines(text)[:_HEADER_LINES])
-    return None if _GENERATED.search(header) else text
 
 
 def _region(before: str, after: str) -> tuple[int, int, str, str] | None:

@@ -18,7 +18,7 @@ from copydraft.evaluation.traces import EditTask
 from copydraft.protocol import EditRequest, Event, ExplainRequest, Generation, Kind, Region
 from copydraft.serving.decoding import decode
 from copydraft.serving.loading import Loaded
-from copydraft.serving.tasks import Request, Task, task_of
+from copydraft.serving.tasks import Task, task_of
 
 
 class Silent:
@@ -31,7 +31,7 @@ class Silent:
         pass
 
 
-def request_of(task: EditTask, kind: Kind, generation: Generation) -> Request:
+def request_of(task: EditTask, kind: Kind, generation: Generation) -> EditRequest | ExplainRequest:
     """The task as an edit, or an explanation of its region."""
     region = Region(path=task.path, text=task.file, start=task.start, end=task.end)
     if kind == "explain":

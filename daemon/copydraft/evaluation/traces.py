@@ -20,8 +20,9 @@ from copydraft.engine.llama import Model
 from copydraft.errors import BadRequest, FileProblem
 from copydraft.models.gguf import read_metadata
 from copydraft.prompts import edit
+from copydraft.prompts.context import plain
 from copydraft.prompts.template import ChatTemplate
-from copydraft.protocol import EditRequest, Region
+from copydraft.protocol import EditFormat, EditRequest, Region
 from copydraft.traces import Source, Trace
 
 
@@ -59,7 +60,7 @@ class Vocabulary:
         )
         self._end = self._tokenizer.encode(self._tokenizer.eos_text, special=True)
 
-    def trace(self, task: EditTask) -> Trace:
+    def trace(self, task: EditTask, edit_format: EditFormat = "fence") -> Trace:
         """The request that the daemon would make of the task, answered with the committed text.
 
         Raises:
@@ -69,7 +70,12 @@ class Vocabulary:
             raise BadRequest("an edit that deletes its region has no answer to replay")
         region = Region(path=task.path, text=task.file, start=task.start, end=task.end)
         asked = edit.prepare(
-            EditRequest(region=region, instruction=task.instruction, prediction=task.after),
+            EditRequest(
+                region=region,
+                instruction=task.instruction,
+                prediction=task.after,
+                format=edit_format,
+            ),
             self._tokenizer,
             self._template,
             # As on a card: almost every file is shown whole.
@@ -88,6 +94,15 @@ class Vocabulary:
             ],
             repo=task.repo,
         )
+
+    def raw(self, trace: Trace, task: EditTask) -> Trace:
+        """The same, with the region as it stands in the file: not as its format prints it."""
+        tokens = self._tokenizer.encode(plain(task.before))
+        documents = [
+            msgspec.structs.replace(source, tokens=tokens) if source.corpus == "region" else source
+            for source in trace.documents
+        ]
+        return msgspec.structs.replace(trace, documents=documents)
 
 
 def read(path: Path, gguf: Path | None) -> list[Trace]:
@@ -134,16 +149,23 @@ def spread(tasks: Sequence[EditTask], limit: int) -> list[EditTask]:
     return [task for turn in rounds for task in turn if task is not None][:limit]
 
 
-def _records(path: Path) -> Iterator[Trace | EditTask]:
+def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file, plain or gzipped, that are not blank, and their numbers from 1.
+
+    Raises:
+        FileProblem: the file cannot be read.
+    """
     try:
         data = path.read_bytes()
         lines = (gzip.decompress(data) if path.suffix == ".gz" else data).splitlines()
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileProblem(f"cannot read {path}: {reason}", "give a .jsonl file") from error
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    return ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+
+
+def _records(path: Path) -> Iterator[Trace | EditTask]:
+    for number, line in lines_of(path):
         try:
             record = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
             if "after" in record:

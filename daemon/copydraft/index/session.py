@@ -33,16 +33,17 @@ class Match(NamedTuple):
 
 
 class SessionIndex:
-    """Documents and, behind them, the output as it is written."""
+    """Documents and, behind them, the output, which may have begun, as it is written."""
 
-    def __init__(self, documents: Sequence[Document]) -> None:
+    def __init__(self, documents: Sequence[Document], output: Sequence[int] = ()) -> None:
         self._tokens: list[int] = []
         self._starts: list[int] = []
-        for number, document in enumerate((*documents, Document("session", "", "output", ()))):
+        texts = [*(document.tokens for document in documents), output]
+        for number, tokens in enumerate(texts):
             # A separator that no token equals: no match and no draft crosses it.
             self._tokens.append(-1 - number)
             self._starts.append(len(self._tokens))
-            self._tokens.extend(document.tokens)
+            self._tokens.extend(tokens)
         self._places = self._filed()
 
     def append(self, tokens: Iterable[int]) -> None:
