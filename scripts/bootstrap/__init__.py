@@ -17,5 +17,7 @@ from . import interpreter
 # Here and not in the scripts: it has to come before any module with newer syntax is read.
 interpreter.require()
 
-# `copydraft.devices` is read before copydraft is installed.
-sys.path.append(str(Path(__file__).resolve().parents[2] / "daemon"))
+# `copydraft.devices` is read before copydraft is installed: from the checkout, or from the wheel
+# where there is none.
+_ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(next(_ROOT.glob("copydraft-*.whl"), _ROOT / "daemon")))

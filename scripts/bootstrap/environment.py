@@ -1,4 +1,8 @@
-"""`.venv` in the checkout: made, filled and checked against a stamp of what it was made from."""
+"""`.venv` in the checkout: made, filled and checked against a stamp of what it was made from.
+
+What an editor's extension carries is a checkout too, but for copydraft itself, which is a wheel
+there.
+"""
 
 from __future__ import annotations
 
@@ -75,13 +79,18 @@ def _asked_backend() -> str:
 
 def _wanted(dev: bool, build: Engine | None, asked: str) -> dict[str, str]:
     """Each part of the environment with what it is made from."""
-    wanted = {"packages": _digest([*_RUNTIME, ROOT / "pyproject.toml"])}
+    wanted = {"packages": _digest([*_RUNTIME, _wheel() or ROOT / "pyproject.toml"])}
     if dev:
         wanted["dev"] = _digest(_DEV)
     if build:
         wanted["engine"] = build.key
         wanted["backend"] = asked
     return wanted
+
+
+def _wheel() -> Path | None:
+    """Copydraft as a wheel; None in a checkout."""
+    return next(ROOT.glob("copydraft-*.whl"), None)
 
 
 def _lacking(wanted: Mapping[str, str]) -> list[str]:
@@ -200,8 +209,10 @@ def _install_pinned(part: str) -> None:
         hint="Can pip reach its index? (pip config list shows which.)",
     )
     if part == "packages":
+        wheel = _wheel()
+        source = ["--force-reinstall", wheel] if wheel else ["--editable", ROOT]
         process.run(
-            [*_PIP, "--no-build-isolation", "--editable", ROOT],
+            [*_PIP, "--no-build-isolation", *source],
             title="installing copydraft",
             log=cache_dir() / "copydraft.log",
         )

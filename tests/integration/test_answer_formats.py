@@ -11,7 +11,7 @@ from copydraft.config import Config
 from copydraft.emission.format import EmissionFormat
 from copydraft.protocol import EditRequest
 from tests.fixtures.edits import formats
-from tests.integration.test_scheduler import REGION, TEXT, Serving
+from tests.fixtures.serving import REGION, TEXT, Serving
 
 NEW = "a = 1\nb = 22\nprint(a + b)\n"
 

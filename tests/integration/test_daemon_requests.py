@@ -16,6 +16,8 @@ from copydraft.api import native, stream
 from copydraft.client import Client
 from copydraft.errors import AnswerRefused, BadRequest, CopydraftError
 from copydraft.protocol import (
+    CompleteRequest,
+    CompleteResult,
     Delta,
     DocumentChanged,
     DocumentClosed,
@@ -26,6 +28,8 @@ from copydraft.protocol import (
     ExplainRequest,
     ExplainResult,
     Failed,
+    Prepared,
+    PrepareRequest,
     Queued,
     TextChange,
 )
@@ -67,6 +71,19 @@ async def test_an_explanation_ends_with_its_result(client: Client) -> None:
     request = ExplainRequest(region=edit("").region, question="echo why")
     events = [event async for event in client.explain(request)]
     assert isinstance(events[-1], ExplainResult)
+
+
+async def test_a_completion_ends_with_its_result(client: Client) -> None:
+    text = "a = 1  # echo done"
+    request = CompleteRequest(path="a.py", text=text, offset=len(text))
+    events = [event async for event in client.complete(request)]
+    assert [type(event) for event in events] == [Queued, Delta, CompleteResult]
+
+
+async def test_what_is_prepared_ends_with_how_much_was_read(client: Client) -> None:
+    request = PrepareRequest(region=edit("").region, kind="edit")
+    events = [event async for event in client.prepare(request)]
+    assert events[-1] == Prepared(prompt_tokens=100, reused=40)
 
 
 async def test_text_of_any_script_arrives_unchanged(client: Client) -> None:

@@ -14,135 +14,20 @@ from copydraft.config import Config
 from copydraft.drafting.drafter import CopyDrafter
 from copydraft.drafting.policy import Policy
 from copydraft.protocol import (
-    Delta,
     DocumentOpened,
     DocumentUpdates,
     EditRequest,
-    EditResult,
-    Event,
-    ExplainRequest,
-    ExplainResult,
     Failed,
     Generation,
     Loading,
     Notice,
     Queued,
     Region,
-    RequestStats,
     Sampling,
 )
 from copydraft.serving import scheduler
-from copydraft.serving.scheduler import Scheduler
-from copydraft.serving.service import Ticket
 from copydraft.tokens import Document
-from tests.fixtures.indexed import workspaces_in
-
-TEXT = "a = 1\nb = 1\nprint(a + b)\n"
-REGION = Region(path="a.py", text=TEXT, start=0, end=3)
-DEFAULT = Generation()
-OPENING = "```python"
-ANSWER = "\na = 1\nb = 2\nprint(a + b)\n```"
-
-
-class Costs:
-    """A cost table that makes every draft worth trying, and remembers what is saved."""
-
-    def __init__(self) -> None:
-        self.saved: dict[str, dict[int, float]] = {}
-
-    def load_cost(self, key: str) -> dict[int, float] | None:
-        return {0: 0.05, 1: 1.0, 64: 1.5}
-
-    def save_cost(self, key: str, ms_by_width: dict[int, float]) -> None:
-        self.saved[key] = ms_by_width
-
-
-class Profiles:
-    """Remembers the profiles that are saved."""
-
-    def __init__(self) -> None:
-        self.saved: dict[str, bytes] = {}
-
-    def load_profiles(self) -> dict[str, bytes]:
-        return dict(self.saved)
-
-    def save_profile(self, kind: str, profile: bytes, *, was: bytes | None) -> None:
-        if self.saved.get(kind) == was:
-            self.saved[kind] = profile
-
-
-class Listener:
-    """Collects the events of a request; with `hold`, the engine waits at the first text."""
-
-    ticket: Ticket
-
-    def __init__(self, *, hold: bool = False) -> None:
-        self.events: list[Event] = []
-        self.release = threading.Event()
-        self._hold = hold
-        self._begun = threading.Event()
-        self._ended = threading.Event()
-
-    def __call__(self, event: Event) -> None:
-        self.events.append(event)
-        if isinstance(event, Delta):
-            self._begun.set()
-            if self._hold:
-                assert self.release.wait(30)
-        if isinstance(event, EditResult | ExplainResult | Failed):
-            self._ended.set()
-
-    def wait_for_text(self) -> None:
-        assert self._begun.wait(30), self.events
-
-    def edit(self) -> EditResult:
-        result = self.wait()
-        assert isinstance(result, EditResult), result
-        return result
-
-    def explanation(self) -> ExplainResult:
-        result = self.wait()
-        assert isinstance(result, ExplainResult), result
-        return result
-
-    def failure(self) -> Failed:
-        result = self.wait()
-        assert isinstance(result, Failed), result
-        return result
-
-    def wait(self) -> Event:
-        assert self._ended.wait(30), self.events
-        return self.events[-1]
-
-
-class Serving:
-    """A scheduler on one model, and what it recorded."""
-
-    def __init__(self, model: Path, config: Config) -> None:
-        self.recorded: list[RequestStats] = []
-        self.profiles = Profiles()
-        self.model = model
-        self.workspaces = workspaces_in(model.parent)
-        self.scheduler = Scheduler(
-            config,
-            record=self.recorded.append,
-            costs=Costs(),
-            profiles=self.profiles,
-            workspaces=self.workspaces,
-        )
-
-    def edit(self, generation: Generation = DEFAULT, *, hold: bool = False) -> Listener:
-        return self.submit(
-            EditRequest(region=REGION, instruction="set b", generation=generation), hold=hold
-        )
-
-    def explain(self, generation: Generation = DEFAULT) -> Listener:
-        return self.submit(ExplainRequest(region=REGION, generation=generation), hold=False)
-
-    def submit(self, request: EditRequest | ExplainRequest, *, hold: bool) -> Listener:
-        listener = Listener(hold=hold)
-        listener.ticket = self.scheduler.submit(request, listener)
-        return listener
+from tests.fixtures.serving import ANSWER, OPENING, Serving
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ class Checkout:
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.root = root
         self.steps: list[str] = []
+        self.commands: dict[str, list[object]] = {}
         self.engine = ENGINE
         self.asked = ""
         self.when_run: Callable[[str], None] = lambda title: None
@@ -57,8 +58,9 @@ class Checkout:
         environment.prepare(dev=dev, engine=engine)
         return self.steps
 
-    def _run(self, _command: object, *, title: str, **_: object) -> None:
+    def _run(self, command: list[object], *, title: str, **_: object) -> None:
         self.steps.append(title)
+        self.commands[title] = command
         self.when_run(title)
         if title == "making .venv":
             python = self.root / ".venv/bin/python"
@@ -99,6 +101,21 @@ def test_the_first_start_installs_everything(checkout: Checkout) -> None:
 def test_the_second_start_does_nothing(checkout: Checkout) -> None:
     checkout.prepare()
     assert checkout.prepare() == []
+
+
+def test_a_wheel_is_installed_where_there_is_no_source(checkout: Checkout) -> None:
+    wheel = checkout.root / "copydraft-0.1.0-py3-none-any.whl"
+    wheel.write_bytes(b"one")
+    checkout.prepare()
+    assert checkout.commands["installing copydraft"][-2:] == ["--force-reinstall", wheel]
+    assert checkout.prepare() == []
+    wheel.write_bytes(b"another of the same version")
+    assert checkout.prepare() == ["installing packages", "installing copydraft"]
+
+
+def test_a_checkout_is_installed_as_it_stands(checkout: Checkout) -> None:
+    checkout.prepare()
+    assert checkout.commands["installing copydraft"][-2:] == ["--editable", checkout.root]
 
 
 def test_tests_add_the_development_packages_and_only_those(checkout: Checkout) -> None:

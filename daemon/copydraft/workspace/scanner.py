@@ -167,7 +167,7 @@ class Scanner:
     def _enters(self, base: str, name: str, rules: Ignored) -> bool:
         """Whether files below a directory may be indexed."""
         status = self._status(base, name)
-        if status is None or not stat.S_ISDIR(status.st_mode) or name in _SECRET_DIRECTORIES:
+        if status is None or not stat.S_ISDIR(status.st_mode) or is_secret(f"{name}/"):
             return False
         if self._library:
             return name not in _FOREIGN_DIRECTORIES or name in ("node_modules", "site-packages")

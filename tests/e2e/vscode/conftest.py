@@ -1,0 +1,47 @@
+"""VS Code for the tests of its extension: installed and run once for all of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.vscode import host, install
+
+LIMIT_S = 400.0
+
+
+@pytest.fixture(scope="session")
+def installed() -> install.Installed:
+    if lacking := install.missing():
+        pytest.skip(lacking)
+    here = install.install()
+    install.build_extension()
+    return here
+
+
+@pytest.fixture(scope="session")
+def vscode_home() -> Iterator[Path]:
+    """A short path: that of a socket may have about a hundred bytes."""
+    path = Path(tempfile.mkdtemp(prefix="copydraft-vscode-"))
+    yield path
+    if "COPYDRAFT_TEST_KEEP" not in os.environ:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def outcomes(installed: install.Installed, vscode_home: Path) -> dict[str, str]:
+    """What went wrong in each of the extension's own tests, by their names; "" if nothing."""
+    report = vscode_home / "report.json"
+    environment = host.isolated(vscode_home, COPYDRAFT_TEST_REPORT=str(report))
+    with host.extension_host(installed, vscode_home, environment) as url:
+        status, said = host.drive(installed, vscode_home, url, LIMIT_S)
+    host.end_daemon(vscode_home)
+    assert report.exists(), f"no test was run (status {status}):\n{said[-4000:]}"
+    lines = report.read_text().splitlines()
+    return {one["name"]: one["fault"] for one in map(json.loads, lines)}

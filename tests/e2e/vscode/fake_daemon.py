@@ -1,0 +1,84 @@
+"""The daemon of the extension's tests: the fake service, and edits that arrive line by line.
+
+| instruction      | what happens                                                       |
+| ---------------- | ------------------------------------------------------------------ |
+| `slow MS\nTEXT`  | the lines of TEXT, one Delta each, MS milliseconds apart           |
+| `gate FILE\nTEXT`| the same; the last line waits until FILE exists                    |
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+from copydraft import config
+from copydraft.api import process
+from copydraft.errors import CopydraftError
+from copydraft.protocol import (
+    Delta,
+    EditRequest,
+    EditResult,
+    ExplainRequest,
+    ExplainResult,
+    Failed,
+    Span,
+)
+from copydraft.serving.service import Emit
+from tests.fixtures.fake_service import FakeService, FakeTicket, Request, stats
+
+PAUSE_S = 0.01
+
+
+class SlowService(FakeService):
+    """As the fake service; slow requests have threads of their own."""
+
+    def submit(self, request: Request, emit: Emit) -> FakeTicket:
+        verb, rest = _wish(request)
+        if verb not in ("slow", "gate"):
+            return super().submit(request, emit)
+        ticket = FakeTicket(request, emit)
+        threading.Thread(target=_write, args=(ticket, verb, rest), daemon=True).start()
+        return ticket
+
+
+def _wish(request: Request) -> tuple[str, str]:
+    said = ""
+    if isinstance(request, EditRequest):
+        said = request.instruction
+    elif isinstance(request, ExplainRequest):
+        said = request.question
+    verb, _, rest = said.partition(" ")
+    return verb, rest
+
+
+def _write(ticket: FakeTicket, verb: str, rest: str) -> None:
+    limit, _, text = rest.partition("\n")
+    lines = text.splitlines(keepends=True)
+    for count, line in enumerate(lines, 1):
+        if verb == "slow":
+            ticket.wake.wait(int(limit) / 1000)
+        elif count == len(lines):
+            while not Path(limit).exists() and not ticket.ended:
+                time.sleep(PAUSE_S)
+        if ticket.ended:
+            ticket.emit(Failed.of(ticket.ended))
+            return
+        ticket.emit(Delta(text=line, spans=[Span(start=0, end=len(line))], tokens=count))
+    kind = "explain" if isinstance(ticket.request, ExplainRequest) else "edit"
+    said = stats(kind=kind)
+    if isinstance(ticket.request, ExplainRequest):
+        ticket.emit(ExplainResult(text=text, spans=[], stats=said))
+    else:
+        ticket.emit(EditResult(text=text, diff="", spans=[], stats=said, answer=text))
+
+
+if __name__ == "__main__":
+    try:
+        process.run(config.load(), lambda _: SlowService())
+    except CopydraftError as error:
+        sys.stderr.write(error.message)
+        sys.exit(error.exit_status)

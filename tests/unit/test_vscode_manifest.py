@@ -1,0 +1,76 @@
+"""The manifest of the VS Code extension: its settings are the server's, its keys are its own."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from copydraft_lsp.settings import KEYS, Settings
+
+ROOT = Path(__file__).parents[2]
+EXTENSION = ROOT / "vscode-extension"
+MANIFEST: dict[str, Any] = json.loads((EXTENSION / "package.json").read_text("utf-8"))
+CONTRIBUTES = MANIFEST["contributes"]
+PROPERTIES = CONTRIBUTES["configuration"]["properties"]
+OF_THE_EXTENSION = {"copydraft.python", "copydraft.server.command"}
+
+
+def test_the_settings_are_those_of_the_server_and_of_the_readme() -> None:
+    settings = [name.removeprefix("copydraft.") for name in PROPERTIES if name in _of_the_server()]
+    source = (EXTENSION / "src/settings.ts").read_text("utf-8")
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert settings == [*KEYS]
+    assert re.findall(r'^  "(\w+)",$', source, re.MULTILINE) == [*KEYS]
+    assert [key for key in KEYS if f"`{key}`" not in readme] == []
+
+
+def test_no_other_setting_is_there() -> None:
+    assert set(PROPERTIES) - _of_the_server() == OF_THE_EXTENSION
+
+
+def test_their_defaults_are_the_servers() -> None:
+    defaults = msgspec.to_builtins(Settings())
+    assert {key: PROPERTIES[f"copydraft.{key}"]["default"] for key in KEYS} == defaults
+
+
+def test_all_settings_are_typed_and_described() -> None:
+    for setting in PROPERTIES.values():
+        assert setting["type"]
+        assert setting.get("description") or setting["markdownDescription"]
+
+
+def test_keys_are_bound_in_the_preview_only_where_nothing_can_be_typed() -> None:
+    assert CONTRIBUTES["keybindings"]
+    for binding in CONTRIBUTES["keybindings"]:
+        assert "resourceScheme == copydraft-preview" in binding["when"]
+
+
+def test_every_entry_of_a_menu_says_when_it_is_shown() -> None:
+    entries = [entry for menu in CONTRIBUTES["menus"].values() for entry in menu]
+    assert [entry["command"] for entry in entries if not entry.get("when")] == []
+
+
+def test_commands_have_the_extensions_name_and_category() -> None:
+    for command in CONTRIBUTES["commands"]:
+        assert command["command"].startswith("copydraft.")
+        assert command["category"] == "Copydraft"
+
+
+def test_no_command_has_the_name_of_one_of_the_servers() -> None:
+    """The language client registers those under their names in VS Code."""
+    of_the_server = {f"copydraft.{name}" for name in ("edit", "explain", "cancel", "status")}
+    ours = {command["command"] for command in CONTRIBUTES["commands"]}
+    assert not ours & {*of_the_server, "copydraft.prepare"}
+
+
+def test_lock_files_name_no_registry() -> None:
+    for lock in (EXTENSION, ROOT / "tests/e2e/vscode/host"):
+        assert '"resolved"' not in (lock / "package-lock.json").read_text("utf-8")
+
+
+def _of_the_server() -> set[str]:
+    return {f"copydraft.{key}" for key in KEYS}

@@ -1,0 +1,69 @@
+// The page of an explanation. It shows what the extension sends and says what was clicked.
+const vscode = acquireVsCodeApi();
+const element = (id) => document.getElementById(id);
+const main = element("turns");
+const question = element("question");
+
+// Each turn keeps its elements, so that a selection in an earlier answer outlives the next token.
+const shown = [];
+
+window.addEventListener("message", ({ data }) => {
+  const atEnd = window.innerHeight + window.scrollY >= document.body.scrollHeight - 40;
+  element("where").textContent = data.where;
+  element("where").dataset.line = data.line;
+  element("progress").textContent = data.progress;
+  main.setAttribute("aria-busy", String(data.busy));
+  element("stop").hidden = !data.busy;
+  element("ask").hidden = data.busy;
+  question.disabled = data.busy;
+  data.turns.forEach((turn, index) => show(turn, index));
+  if (atEnd && data.busy) window.scrollTo(0, document.body.scrollHeight);
+});
+
+function show(turn, index) {
+  if (!shown[index]) {
+    const section = document.createElement("section");
+    const heading = document.createElement("h2");
+    const answer = document.createElement("div");
+    const problem = document.createElement("p");
+    problem.className = "problem";
+    section.append(heading, answer, problem);
+    main.append(section);
+    shown[index] = { heading, answer, problem, html: "" };
+  }
+  const { heading, answer, problem, html } = shown[index];
+  heading.textContent = turn.question;
+  heading.hidden = !turn.question;
+  problem.textContent = turn.problem;
+  problem.hidden = !turn.problem;
+  if (html !== turn.html) {
+    // Made by markdown-it without HTML, links or images: see src/markdown.ts.
+    answer.innerHTML = turn.html;
+    shown[index].html = turn.html;
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const place = event.target.closest(".place");
+  const copy = event.target.closest(".copy");
+  if (place) vscode.postMessage({ type: "go", line: Number(place.dataset.line) });
+  if (copy) {
+    const text = copy.parentElement.querySelector("code").textContent;
+    vscode.postMessage({ type: "copy", text });
+    copy.textContent = "Copied";
+    setTimeout(() => (copy.textContent = "Copy"), 1500);
+  }
+});
+
+element("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (question.value.trim()) vscode.postMessage({ type: "ask", question: question.value });
+  question.value = "";
+});
+
+element("stop").addEventListener("click", () => vscode.postMessage({ type: "stop" }));
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") vscode.postMessage({ type: "stop" });
+});
+
+vscode.postMessage({ type: "ready" });

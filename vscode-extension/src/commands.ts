@@ -1,0 +1,85 @@
+/** Commands beside edits and explanations. */
+import * as vscode from "vscode";
+
+import type { Server } from "./client";
+import { cliCommand } from "./environment";
+import { tell } from "./faults";
+
+/** Commands that run copydraft's command line in a terminal: title and arguments. */
+const TERMINAL: Record<string, [string, string[]]> = {
+  "copydraft.doctor": ["Doctor", ["doctor"]],
+  "copydraft.daemonStart": ["Start Daemon", ["daemon", "start"]],
+  "copydraft.daemonStop": ["Stop Daemon", ["daemon", "stop"]],
+  "copydraft.daemonStatus": ["Daemon Status", ["daemon", "status"]],
+  "copydraft.indexStatus": ["Index Status", ["index", "status"]],
+  "copydraft.indexRebuild": ["Rebuild Index", ["index", "rebuild"]],
+  "copydraft.profileRepository": ["Profile This Repository", ["profile", "--repo", "."]],
+};
+
+export function registerCommands(
+  context: vscode.ExtensionContext,
+  server: Server,
+  log: vscode.LogOutputChannel,
+  restart: () => Promise<void>,
+): vscode.Disposable {
+  const on = (command: string, run: () => unknown): vscode.Disposable =>
+    vscode.commands.registerCommand(command, async () => {
+      try {
+        await run();
+      } catch (error) {
+        void tell(error);
+      }
+    });
+  return vscode.Disposable.from(
+    on("copydraft.restart", restart),
+    on("copydraft.showLogs", () => {
+      log.show();
+    }),
+    on("copydraft.stopAll", () => server.ask("copydraft.cancel")),
+    on("copydraft.toggleCompletion", toggleCompletion),
+    ...Object.entries(TERMINAL).map(([command, [title, args]]) =>
+      on(command, () => runInTerminal(context, log, title, args)),
+    ),
+  );
+}
+
+async function toggleCompletion(): Promise<void> {
+  const settings = vscode.workspace.getConfiguration("copydraft");
+  const on = !settings.get<boolean>("completion", true);
+  await settings.update("completion", on, vscode.ConfigurationTarget.Global);
+  void vscode.window.setStatusBarMessage(`Copydraft: completion is ${on ? "on" : "off"}`, 3000);
+}
+
+async function runInTerminal(
+  context: vscode.ExtensionContext,
+  log: vscode.LogOutputChannel,
+  title: string,
+  args: string[],
+): Promise<void> {
+  const program = await cliCommand(context, log);
+  const folder = vscode.workspace.workspaceFolders?.[0];
+  const options: vscode.ProcessExecutionOptions = {
+    env: strings(program.env),
+    ...(folder && { cwd: folder.uri.fsPath }),
+  };
+  const task = new vscode.Task(
+    { type: "copydraft", args },
+    folder ?? vscode.TaskScope.Global,
+    title,
+    "Copydraft",
+    new vscode.ProcessExecution(program.command, [...program.args, ...args], options),
+    [],
+  );
+  task.presentationOptions = {
+    reveal: vscode.TaskRevealKind.Always,
+    focus: true,
+    panel: vscode.TaskPanelKind.Shared,
+    clear: true,
+  };
+  await vscode.tasks.executeTask(task);
+}
+
+function strings(env: NodeJS.ProcessEnv): Record<string, string> {
+  const set = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return Object.fromEntries(set);
+}

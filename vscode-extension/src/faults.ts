@@ -1,0 +1,58 @@
+/** Faults, as users are told of them. */
+import * as vscode from "vscode";
+
+import type { FaultData } from "./protocol";
+
+const REQUEST_CANCELLED = -32800;
+
+/** What the language server answers instead of a result. */
+export class Fault extends Error {
+  constructor(
+    message: string,
+    readonly code = "",
+  ) {
+    super(message);
+  }
+}
+
+/** A button of an error message, and the command that it runs. */
+export type Button = readonly [title: string, command: string];
+
+export const SHOW_LOGS: Button = ["Show Logs", "copydraft.showLogs"];
+export const SET_UP: Button = ["Set Up", "copydraft.setUp"];
+export const CHOOSE_PYTHON: Button = ["Choose Python…", "copydraft.choosePython"];
+const DOCTOR: Button = ["Doctor", "copydraft.doctor"];
+
+/** A fault that knows which buttons help; its message is for the user. */
+export class HelpfulError extends Error {
+  constructor(
+    message: string,
+    readonly buttons: readonly Button[],
+  ) {
+    super(message);
+  }
+}
+
+/** Whatever a request failed with, as an Error whose message is one line for the user. */
+export function asFault(error: unknown): Error {
+  if (error instanceof vscode.CancellationError || error instanceof Fault) return error;
+  if (error instanceof HelpfulError) return error;
+  const { code, data, message } = (error ?? {}) as {
+    code?: number;
+    data?: Partial<FaultData>;
+    message?: string;
+  };
+  if (code === REQUEST_CANCELLED) return new vscode.CancellationError();
+  return new Fault(message ?? String(error), data?.code ?? "");
+}
+
+/** Tell the user, with buttons that help. A cancelled request is no fault. */
+export async function tell(error: unknown): Promise<void> {
+  const fault = asFault(error);
+  if (fault instanceof vscode.CancellationError) return;
+  const buttons = fault instanceof HelpfulError ? fault.buttons : [SHOW_LOGS, DOCTOR];
+  const titles = buttons.map(([title]) => title);
+  const chosen = await vscode.window.showErrorMessage(`Copydraft: ${fault.message}`, ...titles);
+  const command = buttons.find(([title]) => title === chosen)?.[1];
+  if (command) await vscode.commands.executeCommand(command);
+}

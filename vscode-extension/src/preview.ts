@@ -1,0 +1,338 @@
+/**
+ * Edits before they are made: a read-only copy of the document in which removed and added lines
+ * stand one after the other, in place of the editor. The document itself only has marks.
+ */
+import { basename } from "node:path";
+import * as vscode from "vscode";
+
+import { applied, merged, type Merged } from "./hunks";
+import { type EditSession, linesOf } from "./session";
+
+/** Scheme of the copies; also in the `when` clauses of package.json. */
+export const PREVIEW = "copydraft-preview";
+const PROPOSED = "copydraft-proposed";
+const VISIBLE = "copydraft.previewVisible";
+
+const INTERVAL_MS = 80;
+/** Large documents are sent to their editors more rarely. */
+const CHARACTERS_PER_MS = 5000;
+
+interface View {
+  session: EditSession;
+  uri: vscode.Uri;
+  proposed: vscode.Uri;
+  merged: Merged;
+  text: string;
+  timer: NodeJS.Timeout | undefined;
+  column: vscode.ViewColumn;
+}
+
+export class Previews implements vscode.Disposable, vscode.TextDocumentContentProvider {
+  private readonly views = new Map<string, View>();
+  private readonly contents = new vscode.EventEmitter<vscode.Uri>();
+  private readonly lenses = new vscode.EventEmitter<void>();
+  private readonly subscriptions: vscode.Disposable[] = [this.contents, this.lenses];
+  private readonly removed = decoration("diffEditor.removedLineBackground", "removed");
+  private readonly added = decoration("diffEditor.insertedLineBackground", "added");
+  private readonly waiting = vscode.window.createTextEditorDecorationType({
+    isWholeLine: true,
+    backgroundColor: new vscode.ThemeColor("editor.wordHighlightBackground"),
+    overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.modifiedForeground"),
+    overviewRulerLane: vscode.OverviewRulerLane.Left,
+  });
+
+  readonly onDidChange = this.contents.event;
+
+  constructor() {
+    this.subscriptions.push(
+      this.removed,
+      this.added,
+      this.waiting,
+      vscode.workspace.registerTextDocumentContentProvider(PREVIEW, this),
+      vscode.workspace.registerTextDocumentContentProvider(PROPOSED, this),
+      vscode.languages.registerCodeLensProvider(
+        [{ scheme: PREVIEW }, { scheme: "file" }, { scheme: "untitled" }],
+        {
+          onDidChangeCodeLenses: this.lenses.event,
+          provideCodeLenses: (document) => this.lensesFor(document),
+        },
+      ),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => {
+        const view = this.viewOf(document.uri);
+        if (view) this.decorate(view);
+      }),
+      vscode.window.onDidChangeVisibleTextEditors(() => {
+        for (const view of this.views.values()) this.decorate(view);
+      }),
+      vscode.window.onDidChangeActiveTextEditor(() => {
+        this.tellContext();
+      }),
+      vscode.window.tabGroups.onDidChangeTabs(({ closed }) => {
+        for (const tab of closed) this.closed(tab);
+      }),
+    );
+  }
+
+  /** Show a session until it ends, in place of the editor that is active now. */
+  async show(session: EditSession): Promise<void> {
+    const name = basename(session.document.uri.path) || "untitled";
+    const path = `/Copydraft: ${name}`;
+    const editor = vscode.window.visibleTextEditors.find(
+      (one) => one.document === session.document,
+    );
+    const view: View = {
+      session,
+      uri: vscode.Uri.from({ scheme: PREVIEW, path, query: session.id }),
+      proposed: vscode.Uri.from({ scheme: PROPOSED, path: `/${name}`, query: session.id }),
+      merged: { lines: [], marks: [] },
+      text: "",
+      timer: undefined,
+      column: editor?.viewColumn ?? vscode.ViewColumn.Active,
+    };
+    this.views.set(session.id, view);
+    this.render(view);
+    session.onChanged(() => {
+      this.renderSoon(view);
+    });
+    session.onEnded(() => void this.end(view));
+    await this.reveal(session);
+  }
+
+  /** Bring the preview of a session to the front. */
+  async reveal(session: EditSession): Promise<void> {
+    const view = this.views.get(session.id);
+    if (!view) return;
+    const document = await vscode.workspace.openTextDocument(view.uri);
+    if (document.languageId !== session.document.languageId)
+      await vscode.languages.setTextDocumentLanguage(document, session.document.languageId);
+    if (!this.views.has(session.id)) return;
+    const editor = await vscode.window.showTextDocument(document, {
+      viewColumn: view.column,
+      preview: false,
+      selection: new vscode.Range(session.start, 0, session.start, 0),
+    });
+    editor.revealRange(
+      new vscode.Range(session.start, 0, session.end, 0),
+      vscode.TextEditorRevealType.InCenterIfOutsideViewport,
+    );
+    this.decorate(view);
+    this.tellContext();
+  }
+
+  /** The difference as VS Code's own diff editor shows it. */
+  async diff(session: EditSession): Promise<void> {
+    const view = this.views.get(session.id);
+    if (!view) return;
+    const name = basename(session.document.uri.path);
+    await vscode.commands.executeCommand(
+      "vscode.diff",
+      session.document.uri,
+      view.proposed,
+      `${name}: ${session.instruction}`,
+      { preview: true, viewColumn: view.column } satisfies vscode.TextDocumentShowOptions,
+    );
+  }
+
+  /** The session that a document belongs to: the one it previews, or the latest about it. */
+  sessionOf(document: vscode.TextDocument | undefined): EditSession | undefined {
+    if (!document) return undefined;
+    const own = this.viewOf(document.uri);
+    return own?.session ?? this.about(document).at(-1)?.session;
+  }
+
+  /** The hunk at a line of a preview or of its document; -1: none. */
+  hunkAt(session: EditSession, document: vscode.TextDocument, line: number): number {
+    const view = this.views.get(session.id);
+    if (!view) return -1;
+    const isPreview = document.uri.scheme === PREVIEW;
+    const index = isPreview
+      ? view.merged.marks.findIndex(({ at, end }) => at <= line && line < end)
+      : session.hunks.findIndex(
+          ({ start, end }) => start <= line && line < Math.max(end, start + 1),
+        );
+    return session.hunks[index]?.id ?? -1;
+  }
+
+  /** The first line of the hunk before or after a line of a preview. */
+  neighbour(session: EditSession, line: number, step: 1 | -1): number | undefined {
+    const starts = (this.views.get(session.id)?.merged.marks ?? []).map(({ at }) => at);
+    return step === 1
+      ? (starts.find((at) => at > line) ?? starts[0])
+      : (starts.reverse().find((at) => at < line) ?? starts[0]);
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    const view = this.views.get(uri.query);
+    if (!view) return "";
+    const { session } = view;
+    return uri.scheme === PREVIEW
+      ? view.text
+      : applied(linesOf(session.document), session.hunks).join("\n");
+  }
+
+  dispose(): void {
+    for (const view of this.views.values()) clearTimeout(view.timer);
+    for (const each of this.subscriptions) each.dispose();
+  }
+
+  private viewOf(uri: vscode.Uri): View | undefined {
+    return uri.scheme === PREVIEW ? this.views.get(uri.query) : undefined;
+  }
+
+  private about(document: vscode.TextDocument): View[] {
+    return [...this.views.values()].filter(({ session }) => session.document === document);
+  }
+
+  private renderSoon(view: View): void {
+    view.timer ??= setTimeout(
+      () => {
+        view.timer = undefined;
+        this.render(view);
+      },
+      Math.max(INTERVAL_MS, view.text.length / CHARACTERS_PER_MS),
+    );
+  }
+
+  private render(view: View): void {
+    view.merged = merged(linesOf(view.session.document), view.session.hunks);
+    const text = view.merged.lines.join("\n");
+    if (text !== view.text) {
+      view.text = text;
+      this.contents.fire(view.uri);
+      this.contents.fire(view.proposed);
+    }
+    this.decorate(view);
+    this.lenses.fire();
+  }
+
+  private decorate(view: View): void {
+    const { session } = view;
+    for (const editor of vscode.window.visibleTextEditors) {
+      if (editor.document === session.document) {
+        const regions = this.about(session.document).map((one) => this.region(one.session));
+        editor.setDecorations(this.waiting, regions);
+      } else if (editor.document.uri.toString() === view.uri.toString()) {
+        // The editor gets the text a moment after it was made; marks of another text mislead.
+        if (editor.document.lineCount !== view.merged.lines.length) continue;
+        const { marks } = view.merged;
+        editor.setDecorations(
+          this.removed,
+          marks.filter((m) => m.at < m.added).map((m) => rows(m.at, m.added)),
+        );
+        editor.setDecorations(
+          this.added,
+          marks.filter((m) => m.added < m.end).map((m) => rows(m.added, m.end)),
+        );
+      }
+    }
+  }
+
+  private region(session: EditSession): vscode.DecorationOptions {
+    const about = new vscode.MarkdownString();
+    about.appendMarkdown("**Copydraft** rewrites these lines: ");
+    about.appendText(session.instruction);
+    return {
+      range: rows(session.start, Math.max(session.end, session.start + 1)),
+      hoverMessage: about,
+    };
+  }
+
+  private lensesFor(document: vscode.TextDocument): vscode.CodeLens[] {
+    const own = this.viewOf(document.uri);
+    if (own) return previewLenses(own);
+    return this.about(document).flatMap(({ session }) => [
+      lens(session.start, `$(edit) ${said(session)}`, "copydraft.showPreview", session.id),
+      ...(session.ready
+        ? [lens(session.start, "Accept All", "copydraft.acceptAll", session.id)]
+        : []),
+      lens(session.start, session.ready ? "Reject All" : "Stop", "copydraft.rejectAll", session.id),
+    ]);
+  }
+
+  private tellContext(): void {
+    const session = this.sessionOf(vscode.window.activeTextEditor?.document);
+    void vscode.commands.executeCommand("setContext", VISIBLE, session !== undefined);
+  }
+
+  private closed(tab: vscode.Tab): void {
+    if (!(tab.input instanceof vscode.TabInputText)) return;
+    const view = this.viewOf(tab.input.uri);
+    if (view && tabsOf(view.uri).length === 0) view.session.reject();
+  }
+
+  /** The preview gives its place back to the document. */
+  private async end(view: View): Promise<void> {
+    clearTimeout(view.timer);
+    this.views.delete(view.session.id);
+    this.decorate(view);
+    this.lenses.fire();
+    const tabs = [...tabsOf(view.uri), ...tabsOf(view.proposed)];
+    const wasActive = tabs.some((tab) => tab.isActive && tab.group.isActive);
+    if (tabs.length > 0) await vscode.window.tabGroups.close(tabs, true);
+    const { document, start } = view.session;
+    if (wasActive && !document.isClosed) {
+      const editor = await vscode.window.showTextDocument(document, { viewColumn: view.column });
+      editor.revealRange(
+        rows(start, start + 1),
+        vscode.TextEditorRevealType.InCenterIfOutsideViewport,
+      );
+    }
+    this.tellContext();
+  }
+}
+
+function previewLenses({ session, merged: { marks } }: View): vscode.CodeLens[] {
+  const { id, ready } = session;
+  const top = marks[0]?.at ?? session.start;
+  const lenses = [lens(top, said(session), "copydraft.openDiff", id)];
+  if (ready) lenses.push(lens(top, "$(check-all) Accept All", "copydraft.acceptAll", id));
+  lenses.push(
+    lens(top, ready ? "$(close-all) Reject All" : "$(debug-stop) Stop", "copydraft.rejectAll", id),
+  );
+  if (ready && marks.length > 1)
+    session.hunks.forEach((hunk, index) => {
+      const line = marks[index]?.at ?? 0;
+      lenses.push(lens(line, "$(check) Accept", "copydraft.acceptHunk", id, hunk.id));
+      lenses.push(lens(line, "$(close) Reject", "copydraft.rejectHunk", id, hunk.id));
+    });
+  return lenses;
+}
+
+/** What a session is and how far it is, in a few words. */
+function said(session: EditSession): string {
+  const what =
+    session.instruction.length > 40 ? `${session.instruction.slice(0, 39)}…` : session.instruction;
+  if (!session.ready) return `$(loading~spin) ${what}: ${session.progress || "starting"}`;
+  const { hunks } = session;
+  return `${what}: ${hunks.length} change${hunks.length === 1 ? "" : "s"}`;
+}
+
+function lens(line: number, title: string, command: string, ...args: unknown[]): vscode.CodeLens {
+  return new vscode.CodeLens(rows(line, line + 1), { title, command, arguments: args });
+}
+
+function rows(start: number, end: number): vscode.Range {
+  return new vscode.Range(start, 0, Math.max(start, end - 1), 0);
+}
+
+function tabsOf(uri: vscode.Uri): vscode.Tab[] {
+  const wanted = uri.toString();
+  return vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .filter(({ input }) =>
+      input instanceof vscode.TabInputText
+        ? input.uri.toString() === wanted
+        : input instanceof vscode.TabInputTextDiff && input.modified.toString() === wanted,
+    );
+}
+
+function decoration(color: string, kind: "removed" | "added"): vscode.TextEditorDecorationType {
+  const ruler = kind === "removed" ? "deletedForeground" : "addedForeground";
+  return vscode.window.createTextEditorDecorationType({
+    isWholeLine: true,
+    backgroundColor: new vscode.ThemeColor(color),
+    overviewRulerColor: new vscode.ThemeColor(`editorOverviewRuler.${ruler}`),
+    overviewRulerLane: vscode.OverviewRulerLane.Full,
+    ...(kind === "removed" && { opacity: "0.75" }),
+  });
+}

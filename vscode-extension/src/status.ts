@@ -1,0 +1,146 @@
+/** The status bar: model, speed and how much was copied; or what is wrong. */
+import * as vscode from "vscode";
+
+import type { Server } from "./client";
+import type { Stats, StatusAnswer } from "./protocol";
+
+const EVERY_MS = 20_000;
+
+export class StatusBar implements vscode.Disposable {
+  private readonly item = vscode.window.createStatusBarItem(
+    "copydraft.status",
+    vscode.StatusBarAlignment.Right,
+    90,
+  );
+  private readonly subscriptions: vscode.Disposable[] = [this.item];
+  private status: StatusAnswer | undefined;
+  private last: Stats | undefined;
+  private busy = 0;
+  private problem = "";
+
+  constructor(private readonly server: Server) {
+    this.item.name = "Copydraft";
+    this.item.command = "copydraft.showStatistics";
+    const timer = setInterval(() => {
+      if (vscode.window.state.focused) void this.refresh();
+    }, EVERY_MS);
+    this.subscriptions.push(
+      new vscode.Disposable(() => {
+        clearInterval(timer);
+      }),
+      server.onRunning((running) => {
+        if (running) void this.refresh();
+        this.show();
+      }),
+      server.onBusy((count) => {
+        const wasBusy = this.busy > 0;
+        this.busy = count;
+        this.show();
+        if (wasBusy && count === 0) void this.refresh();
+      }),
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration("copydraft")) this.show();
+      }),
+    );
+    this.show();
+    this.item.show();
+  }
+
+  /** What a request that has ended cost. */
+  took(stats: Stats): void {
+    this.last = stats;
+    this.show();
+  }
+
+  /** Why there is no server; "" where there is one. */
+  fails(problem: string): void {
+    this.problem = problem;
+    this.show();
+  }
+
+  async refresh(): Promise<void> {
+    if (!this.server.running) return;
+    try {
+      this.status = await this.server.ask<StatusAnswer>("copydraft.status");
+    } catch {
+      this.status = undefined;
+    }
+    this.show();
+  }
+
+  /** What the bar says now, without icons. */
+  get text(): string {
+    return this.item.text.replace(/\$\([^)]*\)/g, "").trim();
+  }
+
+  dispose(): void {
+    for (const each of this.subscriptions) each.dispose();
+  }
+
+  private show(): void {
+    const model = this.status?.daemon?.model?.name ?? this.last?.model ?? "";
+    const parts = [shortName(model) || "Copydraft"];
+    if (this.last) {
+      const { output_tokens: all, copied_tokens: copied, tokens_per_s: speed } = this.last;
+      parts.push(
+        `${speed.toFixed(0)} t/s`,
+        `${all ? Math.round((100 * copied) / all) : 0} % copied`,
+      );
+    }
+    this.item.text = `$(${this.icon()}) ${parts.join(" · ")}`;
+    this.item.backgroundColor =
+      this.problem && !this.server.running
+        ? new vscode.ThemeColor("statusBarItem.errorBackground")
+        : undefined;
+    this.item.accessibilityInformation = {
+      label: `Copydraft: ${this.state()}, ${parts.join(", ")}`,
+    };
+    this.item.tooltip = this.tooltip();
+  }
+
+  private icon(): string {
+    if (this.busy > 0) return "loading~spin";
+    if (!this.server.running) return this.problem ? "error" : "circle-slash";
+    return "copy";
+  }
+
+  private state(): string {
+    if (this.busy > 0) return "working";
+    if (!this.server.running) return this.problem || "the language server does not run";
+    const daemon = this.status?.daemon;
+    if (!daemon) return "idle, no daemon runs yet";
+    return daemon.model
+      ? `idle, ${daemon.model.name} on ${daemon.model.device}`
+      : "idle, no model loaded";
+  }
+
+  private tooltip(): vscode.MarkdownString {
+    const commands: [string, string][] = [
+      ["Statistics", "copydraft.showStatistics"],
+      [
+        this.completion() ? "Turn Completion Off" : "Turn Completion On",
+        "copydraft.toggleCompletion",
+      ],
+      ["Choose Model", "copydraft.chooseModel"],
+      ["Show Logs", "copydraft.showLogs"],
+      ["Restart", "copydraft.restart"],
+    ];
+    const tip = new vscode.MarkdownString("", true);
+    tip.isTrusted = { enabledCommands: commands.map(([, command]) => command) };
+    tip.appendMarkdown("**Copydraft**: ");
+    tip.appendText(this.state());
+    tip.appendMarkdown(
+      `\n\n${commands.map(([title, name]) => `[${title}](command:${name})`).join(" · ")}`,
+    );
+    return tip;
+  }
+
+  private completion(): boolean {
+    return vscode.workspace.getConfiguration("copydraft").get<boolean>("completion", true);
+  }
+}
+
+/** A file's name where a model is named by its path. */
+function shortName(model: string): string {
+  return (model.split("/").at(-1) ?? "").replace(/\.gguf$/, "");
+}

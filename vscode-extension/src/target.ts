@@ -1,0 +1,99 @@
+/** What a command is about: lines of a document, found from the selection or a code action. */
+import * as vscode from "vscode";
+
+import type { Server } from "./client";
+import type { CommandTarget } from "./protocol";
+
+export interface Target {
+  document: vscode.TextDocument;
+  /** Whole lines [start, end). */
+  start: number;
+  end: number;
+}
+
+/** Lines of the active editor: the selection, or the definition that the cursor is in. */
+export async function activeTarget(server: Server): Promise<Target | undefined> {
+  const editor = vscode.window.activeTextEditor;
+  if (!editor) {
+    void vscode.window.showInformationMessage("Copydraft: open a file and select the code first.");
+    return undefined;
+  }
+  const { document, selection } = editor;
+  if (!selection.isEmpty) return { document, ...wholeLines(selection) };
+  return (
+    (await definitionAt(server, document, selection.active)) ?? {
+      document,
+      ...wholeLines(selection),
+    }
+  );
+}
+
+/** The lines that a code action of the server's names. */
+export async function givenTarget(argument: CommandTarget): Promise<Target> {
+  const document = await vscode.workspace.openTextDocument(
+    vscode.Uri.parse(argument.textDocument.uri),
+  );
+  const { start, end } = argument.range;
+  return { document, start: start.line, end: end.character > 0 ? end.line + 1 : end.line };
+}
+
+export function asCommandTarget({ document, start, end }: Target): CommandTarget {
+  return {
+    textDocument: { uri: document.uri.toString(), version: document.version },
+    range: { start: { line: start, character: 0 }, end: { line: end, character: 0 } },
+  };
+}
+
+/** Why a document cannot be edited; "" if it can. */
+export async function readOnly(document: vscode.TextDocument): Promise<string> {
+  const { uri } = document;
+  if (uri.scheme === "untitled") return "";
+  if (uri.scheme !== "file" && uri.scheme !== "vscode-notebook-cell")
+    return "this is a view, not a file that can be edited";
+  if (setReadOnly(document)) return "the settings make this file read-only";
+  try {
+    const { permissions } = await vscode.workspace.fs.stat(uri);
+    // Files without the right to write are open for edits; saving then fails, or asks.
+    if (permissions) return "this file is read-only";
+  } catch {
+    // It was never saved, or is gone: an edit does no harm.
+  }
+  return "";
+}
+
+function setReadOnly(document: vscode.TextDocument): boolean {
+  const files = vscode.workspace.getConfiguration("files", document.uri);
+  const matches = (setting: string): boolean => {
+    const globs = Object.entries(files.get<Record<string, boolean>>(setting, {}));
+    return globs.some(([pattern, on]) => on && vscode.languages.match({ pattern }, document) > 0);
+  };
+  return matches("readonlyInclude") && !matches("readonlyExclude");
+}
+
+/** A selection that ends at a line's start does not include that line. */
+function wholeLines({ start, end }: vscode.Range): { start: number; end: number } {
+  const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
+  return { start: start.line, end: last };
+}
+
+/** The server knows definitions: its code action for an edit names the lines. */
+async function definitionAt(
+  server: Server,
+  document: vscode.TextDocument,
+  position: vscode.Position,
+): Promise<Target | undefined> {
+  const at = { line: position.line, character: position.character };
+  const actions = await server
+    .request<{ command?: { command: string; arguments?: CommandTarget[] } }[]>(
+      "textDocument/codeAction",
+      {
+        textDocument: { uri: document.uri.toString() },
+        range: { start: at, end: at },
+        context: { diagnostics: [], only: ["refactor.rewrite"] },
+      },
+    )
+    .catch(() => null);
+  const found = actions?.find(({ command }) => command?.command === "copydraft.edit");
+  const argument = found?.command?.arguments?.[0];
+  return argument && { document, start: argument.range.start.line, end: argument.range.end.line };
+}

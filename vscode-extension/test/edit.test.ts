@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import * as vscode from "vscode";
+
+import { command, edit, gated, open, preview, previews, saved, until, writing } from "./fixtures";
+import { test } from "./runner";
+
+const TEXT = "a = 1\nb = 2\nc = 3\nd = 4\ne = 5\n";
+const NEW = "a = 1\nb = 20\nc = 3\nd = 4\nnew = 0\ne = 50\n";
+const MERGED = "a = 1\nb = 2\nb = 20\nc = 3\nd = 4\ne = 5\nnew = 0\ne = 50\n";
+
+test("an edit is shown beside the lines it replaces, and the document stays as it is", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 5], writing(NEW));
+  await preview(MERGED);
+  assert.equal(document.getText(), TEXT);
+  assert(!document.isDirty);
+});
+
+test("lines are shown while the model still writes", async () => {
+  const { document } = await open(TEXT);
+  const gate = gated(NEW);
+  const asked = edit(document, [0, 5], gate.instruction);
+  await until("the first change", () =>
+    previews().some((one) => one.document.getText().includes("b = 20")),
+  );
+  assert.equal(document.getText(), TEXT);
+  await gate.open();
+  await asked;
+  await preview(MERGED);
+});
+
+test("accepting all makes the edit, and the preview goes", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 5], writing(NEW));
+  await preview(MERGED);
+  await command("copydraft.acceptAll");
+  assert.equal(document.getText(), NEW);
+  await until("the preview is closed", () => previews().length === 0);
+  assert.equal(vscode.window.activeTextEditor?.document, document);
+  assert.equal(await saved(document), NEW);
+});
+
+test("one undo brings every byte back", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 5], writing(NEW));
+  await preview(MERGED);
+  await command("copydraft.acceptAll");
+  await until("the preview is closed", () => previews().length === 0);
+  await vscode.window.showTextDocument(document);
+  await command("undo");
+  assert.equal(document.getText(), TEXT);
+});
+
+test("rejecting all leaves the document untouched", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 5], writing(NEW));
+  await preview(MERGED);
+  await command("copydraft.rejectAll");
+  await until("the preview is closed", () => previews().length === 0);
+  assert.equal(document.getText(), TEXT);
+  assert(!document.isDirty);
+});
+
+test("a hunk is accepted alone, the rest stays to be decided", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 5], writing(NEW));
+  const editor = await preview(MERGED);
+  editor.selection = new vscode.Selection(6, 0, 6, 0);
+  await command("copydraft.acceptHunk");
+  await preview("a = 1\nb = 2\nb = 20\nc = 3\nd = 4\nnew = 0\ne = 50\n");
+  assert.equal(document.getText(), "a = 1\nb = 2\nc = 3\nd = 4\nnew = 0\ne = 50\n");
+  await command("copydraft.acceptAll");
+  assert.equal(document.getText(), NEW);
+});
+
+test("a hunk is rejected alone, the rest can be accepted", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 5], writing(NEW));
+  const editor = await preview(MERGED);
+  editor.selection = new vscode.Selection(2, 0, 2, 0);
+  await command("copydraft.rejectHunk");
+  await preview("a = 1\nb = 2\nc = 3\nd = 4\ne = 5\nnew = 0\ne = 50\n");
+  await command("copydraft.acceptAll");
+  assert.equal(document.getText(), "a = 1\nb = 2\nc = 3\nd = 4\nnew = 0\ne = 50\n");
+});
+
+test("code lenses accept and reject every hunk", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 5], writing(NEW));
+  const editor = await preview(MERGED);
+  const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
+    "vscode.executeCodeLensProvider",
+    editor.document.uri,
+    20,
+  );
+  const accepts = lenses.filter(({ command: what }) => what?.command === "copydraft.acceptHunk");
+  assert.deepEqual(
+    accepts.map(({ range }) => range.start.line),
+    [1, 5],
+  );
+  const second = accepts[1]?.command;
+  assert(second);
+  await command(second.command, ...(second.arguments as unknown[]));
+  assert.equal(document.getText(), "a = 1\nb = 2\nc = 3\nd = 4\nnew = 0\ne = 50\n");
+});
+
+test("a running edit is cancelled, and the next one runs", async () => {
+  const { document } = await open(TEXT);
+  const gate = gated(NEW);
+  const asked = edit(document, [0, 5], gate.instruction);
+  await until("a preview", () => previews().length > 0);
+  await command("copydraft.rejectAll");
+  await asked;
+  await until("the preview is closed", () => previews().length === 0);
+  assert.equal(document.getText(), TEXT);
+  await edit(document, [0, 5], writing(NEW));
+  await preview(MERGED);
+});
+
+test("closing the preview rejects the edit", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 5], writing(NEW));
+  await preview(MERGED);
+  await command("workbench.action.closeActiveEditor");
+  await until("the preview is closed", () => previews().length === 0);
+  await vscode.window.showTextDocument(document);
+  await command("copydraft.acceptAll");
+  assert.equal(document.getText(), TEXT);
+});
+
+test("an answer that changes nothing opens nothing", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 5], writing(TEXT));
+  await until("no preview", () => previews().length === 0);
+  assert(!document.isDirty);
+});
+
+test("the diff editor shows the same edit", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 5], writing(NEW));
+  await preview(MERGED);
+  await command("copydraft.openDiff");
+  const proposed = await until("the diff editor", () =>
+    vscode.workspace.textDocuments.find(({ uri }) => uri.scheme === "copydraft-proposed"),
+  );
+  assert.equal(proposed.getText(), NEW);
+});

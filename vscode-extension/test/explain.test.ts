@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import * as vscode from "vscode";
+
+import { command, extension, gated, open, until } from "./fixtures";
+import { test } from "./runner";
+
+async function explained(question: string): Promise<void> {
+  const { document } = await open("def add(a, b):\n    return a + b\n");
+  await vscode.commands.executeCommand("copydraft.explainSelection", {
+    textDocument: { uri: document.uri.toString() },
+    range: { start: { line: 0, character: 0 }, end: { line: 2, character: 0 } },
+    question,
+  });
+}
+
+test("an explanation is rendered beside the code", async () => {
+  const { explanations } = await extension();
+  await explained("slow 0\nIt **adds** with `add`.\n");
+  assert(explanations.html.includes("<strong>adds</strong>"));
+  assert(explanations.html.includes('data-line="0"'));
+  assert.equal(vscode.window.tabGroups.all.length, 2);
+});
+
+test("a question goes on in the same conversation", async () => {
+  const { explanations } = await extension();
+  await explained("slow 0\nFirst answer.\n");
+  await explanations.ask("slow 0\nSecond answer.\n");
+  assert(explanations.html.includes("First answer."));
+  assert(explanations.html.includes("Second answer."));
+});
+
+test("closing the panel stops the explanation", async () => {
+  const { explanations, server } = await extension();
+  let busy = -1;
+  const subscription = server.onBusy((count) => (busy = count));
+  const gate = gated("One.\nTwo.\n");
+  const asked = explained(gate.instruction);
+  await until("some of the answer", () => explanations.html.includes("One."));
+  await command("workbench.action.closeEditorsInOtherGroups");
+  await asked;
+  subscription.dispose();
+  assert.equal(busy, 0);
+});

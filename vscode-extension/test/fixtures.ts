@@ -1,0 +1,122 @@
+/** What the tests do to VS Code, and what they see of it. */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as vscode from "vscode";
+
+import type { Api } from "../src/extension";
+
+const POLL_MS = 20;
+const LIMIT_MS = 25_000;
+
+export async function extension(): Promise<Api> {
+  const found = vscode.extensions.getExtension<Api>("copydraft.copydraft");
+  assert(found);
+  return found.activate();
+}
+
+export function workspace(): string {
+  const folder = vscode.workspace.workspaceFolders?.[0];
+  assert(folder);
+  return folder.uri.fsPath;
+}
+
+/** Until `condition` holds; what it returns then. */
+export async function until<T>(what: string, condition: () => T | undefined | false): Promise<T> {
+  const end = Date.now() + LIMIT_MS;
+  for (;;) {
+    const value = condition();
+    if (value !== undefined && value !== false) return value;
+    if (Date.now() > end) throw new Error(`it never came to pass: ${what}`);
+    await pause();
+  }
+}
+
+export function pause(ms = POLL_MS): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** A new file of that text, in the editor. */
+export async function open(
+  text: string,
+  name = `file-${randomUUID()}.py`,
+): Promise<vscode.TextEditor> {
+  const path = join(workspace(), name);
+  await writeFile(path, text);
+  return vscode.window.showTextDocument(vscode.Uri.file(path), { preview: false });
+}
+
+/** The command on lines [start, end); resolves when the answer is here. */
+export function edit(
+  document: vscode.TextDocument,
+  lines: [number, number],
+  instruction: string,
+): Thenable<void> {
+  return vscode.commands.executeCommand("copydraft.editSelection", {
+    textDocument: { uri: document.uri.toString() },
+    range: { start: { line: lines[0], character: 0 }, end: { line: lines[1], character: 0 } },
+    instruction,
+  });
+}
+
+/** Has the fake daemon write `text` at once. */
+export function writing(text: string): string {
+  return `slow 0\n${text}`;
+}
+
+/** Has the fake daemon write `text`, whose last line waits until the gate is opened. */
+export function gated(text: string): { instruction: string; open: () => Promise<void> } {
+  const gate = join(workspace(), `gate-${randomUUID()}`);
+  return {
+    instruction: `gate ${gate}\n${text}`,
+    open: () => writeFile(gate, ""),
+  };
+}
+
+export function previews(): vscode.TextEditor[] {
+  return vscode.window.visibleTextEditors.filter(
+    ({ document }) => document.uri.scheme === "copydraft-preview",
+  );
+}
+
+/** The preview that is shown, once its text is `text`. */
+export function preview(text: string): Promise<vscode.TextEditor> {
+  return until(
+    `a preview of ${JSON.stringify(text)}; there are ${JSON.stringify(previews().map((one) => one.document.getText()))}`,
+    () => previews().find(({ document }) => document.getText() === text),
+  );
+}
+
+export async function command(name: string, ...args: unknown[]): Promise<void> {
+  await vscode.commands.executeCommand(name, ...args);
+}
+
+export async function saved(document: vscode.TextDocument): Promise<string> {
+  assert(await document.save());
+  const bytes = await vscode.workspace.fs.readFile(document.uri);
+  return Buffer.from(bytes).toString("utf8");
+}
+
+/** Type at a place, as another edit of the user's. */
+export async function type(
+  document: vscode.TextDocument,
+  line: number,
+  text: string,
+): Promise<void> {
+  const change = new vscode.WorkspaceEdit();
+  change.insert(document.uri, new vscode.Position(line, 0), text);
+  assert(await vscode.workspace.applyEdit(change));
+}
+
+/** Nothing open, nothing pending. */
+export async function cleanUp(): Promise<void> {
+  const { edits } = await extension();
+  edits.rejectAll();
+  for (const document of vscode.workspace.textDocuments)
+    if (document.isDirty) {
+      await vscode.window.showTextDocument(document);
+      await command("workbench.action.revertAndCloseActiveEditor");
+    }
+  await command("workbench.action.closeAllEditors");
+}

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+
+import { applied, grouped, type Hunk, merged, moved, written } from "../src/hunks";
+import type { TextEdit } from "../src/protocol";
+import { test } from "./runner";
+
+const LINES = ["a", "b", "c", "d", "e", ""];
+
+function edit(start: [number, number], end: [number, number], newText: string): TextEdit {
+  return {
+    range: {
+      start: { line: start[0], character: start[1] },
+      end: { line: end[0], character: end[1] },
+    },
+    newText,
+  };
+}
+
+function hunks(...edits: TextEdit[]): Hunk[] {
+  return grouped(edits).map((hunk) => written(hunk, LINES));
+}
+
+function shape({ start, end, lines }: Hunk): [number, number, string[]] {
+  return [start, end, lines];
+}
+
+test("edits of neighbouring lines are one hunk, others are hunks of their own", () => {
+  const found = hunks(
+    edit([0, 1], [0, 1], "1"),
+    edit([1, 0], [1, 1], "B"),
+    edit([3, 0], [3, 1], "D"),
+  );
+  assert.deepEqual(found.map(shape), [
+    [0, 2, ["a1", "B"]],
+    [3, 4, ["D"]],
+  ]);
+});
+
+test("an insertion of whole lines replaces none", () => {
+  assert.deepEqual(hunks(edit([2, 0], [2, 0], "x\ny\n")).map(shape), [[2, 2, ["x", "y"]]]);
+});
+
+test("a deletion of whole lines leaves none", () => {
+  assert.deepEqual(hunks(edit([1, 0], [3, 0], "")).map(shape), [[1, 3, []]]);
+});
+
+test("removed lines stand before added ones in the merged text", () => {
+  const found = hunks(edit([1, 0], [2, 0], "X\nY\n"));
+  assert.deepEqual(merged(LINES, found), {
+    lines: ["a", "b", "X", "Y", "c", "d", "e", ""],
+    marks: [{ at: 1, added: 2, end: 4 }],
+  });
+});
+
+test("all hunks made give the new text", () => {
+  const found = hunks(edit([0, 0], [1, 0], ""), edit([4, 1], [4, 1], "!"));
+  assert.deepEqual(applied(LINES, found), ["b", "c", "d", "e!", ""]);
+});
+
+test("a change above moves a hunk and its edits", () => {
+  const [hunk] = hunks(edit([3, 0], [3, 1], "D"));
+  assert(hunk);
+  const there = moved(hunk, edited([0, 1], [0, 1], "\n\n"));
+  assert.deepEqual(there?.start, 5);
+  assert.deepEqual(there.edits, [edit([5, 0], [5, 1], "D")]);
+});
+
+test("a change below leaves a hunk where it is", () => {
+  const [hunk] = hunks(edit([1, 0], [1, 1], "B"));
+  assert(hunk);
+  assert.equal(moved(hunk, edited([2, 0], [2, 1], "x\ny")), hunk);
+});
+
+test("a change in a hunk's lines ends it", () => {
+  const [hunk] = hunks(edit([1, 0], [1, 1], "B"));
+  assert(hunk);
+  assert.equal(moved(hunk, edited([1, 0], [1, 0], "x")), null);
+  assert.equal(moved(hunk, edited([0, 1], [1, 0], "")), null);
+  assert.equal(moved(hunk, edited([0, 0], [2, 0], "")), null);
+});
+
+test("a line deleted right above a hunk moves it", () => {
+  const [hunk] = hunks(edit([1, 0], [1, 1], "B"));
+  assert(hunk);
+  assert.equal(moved(hunk, edited([0, 0], [1, 0], ""))?.start, 0);
+});
+
+function edited(
+  start: [number, number],
+  end: [number, number],
+  text: string,
+): { range: TextEdit["range"]; text: string } {
+  return { range: edit(start, end, "").range, text };
+}

@@ -1,0 +1,19 @@
+/** What the extension host runs: see tests/e2e/vscode. */
+import "./hunks.test";
+import "./markdown.test";
+import "./activation.test";
+import "./edit.test";
+import "./moving.test";
+import "./texts.test";
+import "./explain.test";
+import "./faults.test";
+import "./environment.test";
+import "./models.test";
+import "./statistics.test";
+
+import { cleanUp } from "./fixtures";
+import { runAll } from "./runner";
+
+export function run(): Promise<void> {
+  return runAll(cleanUp);
+}

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import * as vscode from "vscode";
+
+import { command, edit, gated, open, preview, previews, type, until, writing } from "./fixtures";
+import { test } from "./runner";
+
+const TEXT = "top = 0\na = 1\nb = 2\nc = 3\nend = 9\n";
+const NEW = "a = 1\nb = 20\nc = 30\n";
+
+test("lines typed above while the model writes move the edit", async () => {
+  const { document } = await open(TEXT);
+  const gate = gated(NEW);
+  const asked = edit(document, [1, 4], gate.instruction);
+  await until("the first change", () =>
+    previews().some((one) => one.document.getText().includes("b = 20")),
+  );
+  await type(document, 0, "# one\n# two\n");
+  await gate.open();
+  await asked;
+  await preview("# one\n# two\ntop = 0\na = 1\nb = 2\nc = 3\nb = 20\nc = 30\nend = 9\n");
+  await command("copydraft.acceptAll");
+  assert.equal(document.getText(), "# one\n# two\ntop = 0\na = 1\nb = 20\nc = 30\nend = 9\n");
+});
+
+test("lines typed above when the answer is there move the edit, too", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [1, 4], writing(NEW));
+  await until("a preview", () => previews().length > 0);
+  await type(document, 0, "# one\n");
+  await command("copydraft.acceptAll");
+  assert.equal(document.getText(), "# one\ntop = 0\na = 1\nb = 20\nc = 30\nend = 9\n");
+});
+
+test("an edit whose lines were changed meanwhile is dropped", async () => {
+  const { document } = await open(TEXT);
+  const gate = gated(NEW);
+  const asked = edit(document, [1, 4], gate.instruction);
+  await until("the first change", () =>
+    previews().some((one) => one.document.getText().includes("b = 20")),
+  );
+  await type(document, 2, "x");
+  await asked;
+  await until("the preview is closed", () => previews().length === 0);
+  assert.equal(document.getText(), "top = 0\na = 1\nxb = 2\nc = 3\nend = 9\n");
+});
+
+test("a tab switch in mid-stream sends the edit to no other document", async () => {
+  const { document } = await open(TEXT);
+  const gate = gated(NEW);
+  const asked = edit(document, [1, 4], gate.instruction);
+  await until("the first change", () =>
+    previews().some((one) => one.document.getText().includes("b = 20")),
+  );
+  const other = await open("other = 1\n");
+  await gate.open();
+  await asked;
+  await command("copydraft.acceptAll");
+  assert.equal(other.document.getText(), "other = 1\n");
+  assert.equal(document.getText(), TEXT);
+  await vscode.window.showTextDocument(document);
+  await command("copydraft.acceptAll");
+  assert.equal(document.getText(), "top = 0\na = 1\nb = 20\nc = 30\nend = 9\n");
+  assert.equal(other.document.getText(), "other = 1\n");
+});
+
+test("two files are edited at once", async () => {
+  const first = (await open(TEXT)).document;
+  const firstGate = gated(NEW);
+  const asked = edit(first, [1, 4], firstGate.instruction);
+  const second = (await open("x = 1\ny = 2\n")).document;
+  const secondGate = gated("x = 10\ny = 20\n");
+  const askedToo = edit(second, [0, 2], secondGate.instruction);
+  await secondGate.open();
+  await askedToo;
+  await preview("x = 1\ny = 2\nx = 10\ny = 20\n");
+  await command("copydraft.acceptAll");
+  assert.equal(second.getText(), "x = 10\ny = 20\n");
+  assert.equal(first.getText(), TEXT);
+  await firstGate.open();
+  await asked;
+  await vscode.window.showTextDocument(first);
+  await command("copydraft.acceptAll");
+  assert.equal(first.getText(), "top = 0\na = 1\nb = 20\nc = 30\nend = 9\n");
+});
+
+test("two edits of one document do not disturb each other", async () => {
+  const { document } = await open(TEXT);
+  const upper = gated("top = 1\n");
+  const asked = edit(document, [0, 1], upper.instruction);
+  await edit(document, [4, 5], writing("end = 10\n"));
+  await upper.open();
+  await asked;
+  for (let left = 2; left > 0; left--) {
+    await vscode.window.showTextDocument(document);
+    await command("copydraft.acceptAll");
+  }
+  assert.equal(document.getText(), "top = 1\na = 1\nb = 2\nc = 3\nend = 10\n");
+});
+
+test("a document that is closed meanwhile is not edited", async () => {
+  const { document } = await open(TEXT);
+  const gate = gated(NEW);
+  const asked = edit(document, [1, 4], gate.instruction);
+  await until("the first change", () =>
+    previews().some((one) => one.document.getText().includes("b = 20")),
+  );
+  await vscode.window.showTextDocument(document);
+  await command("workbench.action.closeActiveEditor");
+  await gate.open();
+  await asked;
+  await until("the preview is closed", () => previews().length === 0);
+  const again = await vscode.workspace.openTextDocument(document.uri);
+  assert.equal(again.getText(), TEXT);
+});
