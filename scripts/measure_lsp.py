@@ -68,7 +68,7 @@ async def changes(count: int, seed: int) -> dict[str, float]:
         server = make_server()
         server.protocol.set_writer(_Nowhere())
         folder = {"uri": "file:///w", "name": "w"}
-        begin = {
+        begin: dict[str, Any] = {
             "processId": None,
             "rootUri": None,
             "capabilities": {},

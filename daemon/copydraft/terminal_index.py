@@ -67,10 +67,10 @@ def show_status(*, as_json: bool) -> None:
             directory = Text(printable(row.root))  # brackets: no markup
             shown.add_row(row.kind, row.format, *numbers, amount(row.bytes), *tokenizer, directory)
         console.print(shown)
-    kept = {row.root for row in status.corpora if row.kind == "global"}
-    for directory in status.directories:
-        if directory not in kept:
-            terminal.say(console, f"{directory} is global and waits to be indexed")
+    indexed = {row.root for row in status.corpora if row.kind == "global"}
+    for added in status.directories:
+        if added not in indexed:
+            terminal.say(console, f"{added} is global and waits to be indexed")
     terminal.say(console, f"{amount(status.bytes)} in {status.path}")
 
 

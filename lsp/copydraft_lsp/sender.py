@@ -191,6 +191,8 @@ class Sender:
                 size += len(update.text)
                 if size > _CALL_CHARACTERS:
                     break
+        # Some may have been withdrawn just now.
+        workspace = workspace or next((place.workspace for place in self._closed), "")
         closed = [place for place in self._closed if place.workspace == workspace]
         for place in closed:
             del self._closed[place]

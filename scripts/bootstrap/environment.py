@@ -210,7 +210,9 @@ def _install_pinned(part: str) -> None:
     )
     if part == "packages":
         wheel = _wheel()
-        source = ["--force-reinstall", wheel] if wheel else ["--editable", ROOT]
+        source: list[str | Path] = ["--editable", ROOT]
+        if wheel:
+            source = ["--force-reinstall", wheel]
         process.run(
             [*_PIP, "--no-build-isolation", *source],
             title="installing copydraft",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from copydraft.config import Config
-from copydraft.protocol import Generation
+from copydraft.protocol import DocumentOpened, DocumentUpdates, Generation
 from tests.fixtures.serving import OPENING, Serving
 from tests.fixtures.tiny_models import FILL_MIDDLE
 
@@ -60,6 +61,23 @@ def test_what_was_completed_before_is_drafted_again(serving: Serving) -> None:
     second = serving.complete(TEXT, PLACE, here).completion()
     assert second.text == first.text
     assert second.stats.passes < first.stats.passes
+
+
+@pytest.mark.parametrize(("name", "drafts"), [("other.py", True), ("a.py", False)])
+def test_other_documents_of_the_workspace_are_drafted_from_but_not_its_own(
+    serving: Serving, tmp_path: Path, name: str, drafts: bool
+) -> None:
+    serving.edit().wait()  # a model is loaded, whose tokens documents are kept in
+    opened = DocumentOpened(name=name, version=1, text=f"def add(a, b):\n{ANSWER}\n")
+    (tmp_path / "project").mkdir()
+    root = str(tmp_path / "project")
+    updates = DocumentUpdates(workspace=root, owner=os.getpid(), updates=[opened])
+    serving.scheduler.documents(updates)
+    serving.workspaces.search(root)
+    assert serving.workspaces.settle(60)
+    # Nothing of what the model will write is in the text itself, which is nearer.
+    completion = serving.complete(TEXT[:PLACE], PLACE, Generation(workspace=root)).completion()
+    assert ("workspace" in completion.stats.drafted) is drafts
 
 
 def test_typing_on_in_a_line_reads_only_that_line(serving: Serving) -> None:

@@ -13,7 +13,9 @@ from copydraft.protocol import (
     EditRequest,
     ExplainRequest,
     Generation,
+    Loading,
     Notice,
+    Prefill,
     PrepareRequest,
     Region,
     Turn,
@@ -112,8 +114,8 @@ def test_an_edit_ends_it_and_finds_what_was_read_by_then(
     name: str, request: pytest.FixtureRequest
 ) -> None:
     with serving_with(request.getfixturevalue(name)) as serving:
-        held = serving.submit(prepare_of(LONG), hold_reading=True)
-        held.wait_for_reading()
+        held = serving.submit(prepare_of(LONG), hold_at=Prefill)
+        held.wait_until_held()
         edited = serving.submit(edit_of(LONG))
         held.release.set()
         assert held.failure().code == "cancelled"
@@ -131,11 +133,42 @@ def test_lines_that_are_not_there_are_refused(serving: Serving) -> None:
     assert serving.submit(prepare_of(region)).failure().code == "bad-request"
 
 
-def test_a_model_that_both_want_is_loaded_to_the_end(serving: Serving) -> None:
-    """The edit comes while the model is loaded for what is prepared."""
-    held = serving.prepare()
-    assert serving.edit().edit().text == "a = 1\nb = 2\nprint(a + b)\n"
-    held.wait()
+def test_an_edit_finds_the_model_that_was_being_loaded_for_what_is_prepared(
+    serving: Serving,
+) -> None:
+    held = serving.prepare(hold_at=Loading)
+    held.wait_until_held()
+    edited = serving.edit()
+    held.release.set()
+    assert held.failure().code == "cancelled"
+    assert edited.edit().text == "a = 1\nb = 2\nprint(a + b)\n"
+    assert not [event for event in edited.events if isinstance(event, Loading)]
+
+
+def test_a_model_that_the_edit_does_not_want_is_not_loaded_to_the_end(
+    serving: Serving, answering_model: Callable[..., Path]
+) -> None:
+    held = serving.prepare(hold_at=Loading)
+    held.wait_until_held()
+    other = answering_model("\na = 3\n```", after=OPENING)
+    edited = serving.edit(Generation(model=str(other)))
+    held.release.set()
+    assert held.failure().code == "cancelled"
+    assert edited.edit().text == "a = 3\n"
+    assert not [event for event in edited.events if isinstance(event, Notice)]
+
+
+def test_a_request_may_show_more_or_less_of_the_file_than_the_daemon_is_set_to(
+    serving: Serving,
+) -> None:
+    region = Region(path="a.py", text=LINES * 3, start=0, end=1)
+    shown = []
+    for file_context in (0, 200, 500):
+        generation = Generation(file_context=file_context)
+        serving.submit(ExplainRequest(region=region, generation=generation)).wait()
+        shown.append(serving.recorded[-1].prompt_tokens)
+    all_of_it, little, some = shown
+    assert little < some < all_of_it
 
 
 # --- questions that follow on others ---

@@ -25,7 +25,8 @@ from copydraft.protocol import EditRequest, EditResult, Event, Region
 from copydraft.serving.scheduler import Scheduler
 from copydraft.serving.service import NoCosts
 from tests.fixtures.indexed import workspaces_in
-from tests.unit.test_mine import LINES, Repository, changed
+from tests.fixtures.repository import Repository
+from tests.unit.test_mine import LINES, changed
 
 TEXT = "alpha = 1\nbeta = 2\nprint(alpha + beta)\n"
 ANSWER = "\nalpha = 1\nbeta = 3\nprint(alpha + beta)\n```"

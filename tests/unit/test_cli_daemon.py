@@ -208,7 +208,7 @@ def test_stats_web_json_opens_no_browser(
     client: type[FakeClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setattr("click.launch", lambda url: pytest.fail(url))
+    monkeypatch.setattr("click.launch", pytest.fail)
     shown = json.loads(run("stats", "--web", "--json").stdout)
     assert shown == {"url": "http://127.0.0.1:4711/?token=t", "expires_s": 300.0}
 

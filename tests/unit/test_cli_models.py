@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
@@ -122,7 +123,8 @@ def test_pull_tells_programs_its_progress_as_json(
     source: list[Progress | BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter([0.0, 10.0, 10.1, 10.2, 11.0, 11.1])
-    monkeypatch.setattr(terminal_models.time, "monotonic", lambda: next(clock))
+    fake = SimpleNamespace(monotonic=lambda: next(clock))
+    monkeypatch.setattr("copydraft.terminal_models.time", fake)
     checking = Progress("checking", "", 310, 1000)
     source += [checking, downloading(310), downloading(400), downloading(1000)]
     result = run("model", "pull", "smollm2-135m", "--json-progress", "--json")

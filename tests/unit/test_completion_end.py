@@ -78,16 +78,18 @@ def test_an_end_is_known_only_when_nothing_can_change_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "rest", "kept"),
+    ("line", "text", "kept"),
     [
-        ("a, b)", ")", "a, b"),
-        ("f(a)", ")", "f(a)"),
-        ("x[0]]", "]", "x[0]"),
-        ('hello")', '")', "hello"),
-        ("value: string): void {", "): void {", "value: string"),
-        ("a, ", "b)", "a, "),
-        ("a", "", "a"),
+        ("f(|)", "a, b)", "a, b"),
+        ("f(|)", "g(a)", "g(a)"),
+        ("x[|]", "y[0]]", "y[0]"),
+        ('f("|")', 'hello")', "hello"),
+        ("super(|)", ").call(a)", ").call(a"),
+        ("f(|): void {", "value: string): void {", "value: string"),
+        ("f(|b)", "a, ", "a, "),
+        ("a = | + 1", "b + 1", "b"),
     ],
 )
-def test_the_rest_of_the_line_is_not_written_again(text: str, rest: str, kept: str) -> None:
-    assert without_rest(text, rest) == kept
+def test_the_rest_of_the_line_is_not_written_again(line: str, text: str, kept: str) -> None:
+    head, rest = line.split("|")
+    assert without_rest(text, Place(head, rest, "")) == kept

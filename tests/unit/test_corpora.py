@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from copydraft.index import additions
 from copydraft.index.corpora import Corpora, Workspace
+from copydraft.index.shards import CorpusKey
 from copydraft.index.tokenizing import PLAIN, Printing
+from copydraft.index.worker import Job, run
 from tests.fixtures.word_numbers import WordNumbers
 
 WORDS = WordNumbers()
@@ -213,6 +216,18 @@ def test_what_another_process_indexed_is_taken_in(make: Make, tmp_path: Path) ->
     write(root, b="four five six")
     opened(other, root)
     until(lambda: bool(found(workspace, "four five")))
+
+
+def test_a_directory_that_is_added_for_all_workspaces_is_taken_in_while_they_are_open(
+    make: Make, tmp_path: Path
+) -> None:
+    file = tmp_path / "directories"
+    workspace = opened(make(additions_file=file), write(tmp_path / "w", a="one two three"))
+    library = write(tmp_path / "library", b="four five six")
+    additions.add(file, library)  # as the command line does it: kept first, then indexed
+    key = CorpusKey("global", str(library), PLAIN.name, WORDS.fingerprint)
+    run(Job(tmp_path / "cache" / "index.db", key, PLAIN, WordNumbers, library=True), WORDS)
+    until(lambda: {corpus for corpus, _ in found(workspace, "four five")} == {"global"})
 
 
 def test_a_killed_indexing_process_costs_a_warning_and_is_started_again(

@@ -75,3 +75,10 @@ def test_plain_decoding_proposes_nothing() -> None:
     plain = NoDrafter()
     plain.written([1, 2, 3], accepted=0)
     assert plain.propose(8) == NO_DRAFT
+
+
+def test_an_output_that_goes_on_in_a_text_is_drafted_from_its_first_token() -> None:
+    policy = Policy(Experience(profile_of("explain", {}), FREE))
+    text = Document("session", "a.py", "file", (1, 2, 3, 4, 5, 9, 1, 2, 3))
+    draft = CopyDrafter([], policy, output=text).propose(2)
+    assert (list(draft.tokens), draft.corpus, draft.path) == ([4, 5], "session", "a.py")

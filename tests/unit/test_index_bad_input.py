@@ -13,7 +13,7 @@ import pytest
 from copydraft.errors import CopydraftError, DiskProblem, FileProblem
 from copydraft.index import ingest, shards
 from copydraft.index.cache import IndexCache
-from copydraft.workspace.documents import DocumentFile
+from copydraft.workspace.documents import DocumentFile, read_document
 from copydraft.workspace.scanner import FoundFile, Scanner
 from tests.unit.test_ingest import WORDS, Index
 
@@ -34,7 +34,7 @@ def index(root: Path, tmp_path: Path) -> Index:
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Any) -> None:
     """Something happens between finding the files and reading the first of them."""
-    read = ingest.read_document
+    read = read_document
     todo = [happens]
 
     def reading(path: Path) -> DocumentFile:

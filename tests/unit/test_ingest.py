@@ -6,6 +6,7 @@ import errno
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -31,7 +32,7 @@ class Index:
         self.cache = IndexCache(path)
         self.key = CorpusKey("workspace", str(root), printing.name, WORDS.fingerprint)
 
-    def update(self, *only: str, **options: int) -> Changes:
+    def update(self, *only: str, **options: Any) -> Changes:
         return ingest.update(
             self.cache,
             self.key,
@@ -39,7 +40,7 @@ class Index:
             WORDS,
             self.printing,
             only=[self.root / name for name in only] or None,
-            **options,  # type: ignore[arg-type]
+            **options,
         )
 
     def contents(self) -> dict[str, list[int]]:
@@ -252,6 +253,21 @@ def test_no_more_is_indexed_than_the_limit_and_the_rest_is_counted(
     assert index.update(most_tokens=4) == Changes(added=2, removed=0, tokens=6, left_out=1)
     (root / "a").write_text("one two four")
     assert index.update(most_tokens=4).added == 1
+
+
+def test_progress_is_told_all_along_and_counts_every_file(
+    root: Path, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "binary").write_bytes(b"\0")
+    for name in ("a", "b", "c"):
+        (root / name).write_text("one two")
+    monkeypatch.setattr(ingest, "_TOLD_CHARACTERS", 10)
+    told: list[ingest.Progress] = []
+    index.update(report=told.append)
+    assert told == [(3, 4), (4, 6), (4, 6), (4, 6)]
+    told.clear()
+    index.update(report=told.append)
+    assert told == [(4, 0)]
 
 
 def test_many_updates_leave_few_segments(root: Path, index: Index) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,36 +13,18 @@ from copydraft.errors import BadRequest
 from copydraft.evaluation import mine
 from copydraft.evaluation.commands import mine_command
 from copydraft.evaluation.traces import EditTask
+from tests.fixtures.repository import Repository
 
 LINES = [f"value_{number} = {number}\n" for number in range(100)]
-
-
-class Repository:
-    """A git repository that grows by one file's text at a time."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        path.mkdir()
-        self.git("init", "--quiet", "--initial-branch=main")
-
-    def git(self, *arguments: str) -> None:
-        person = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-        subprocess.run(["git", "-C", self.path, *person, *arguments], check=True)
-
-    def commit(self, name: str, text: str | bytes, subject: str = "change something here") -> None:
-        file = self.path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text.encode() if isinstance(text, str) else text)
-        self.git("add", "--all")
-        self.git("commit", "--quiet", f"--message={subject}")
-
-    def edits(self, limit: int = 100) -> list[EditTask]:
-        return list(mine.edits(self.path, limit))
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
     return Repository(tmp_path / "project")
+
+
+def edits(repository: Repository, limit: int = 100) -> list[EditTask]:
+    return list(mine.edits(repository.path, limit))
 
 
 def changed(lines: list[str], at: int, *new: str) -> str:
@@ -53,7 +34,7 @@ def changed(lines: list[str], at: int, *new: str) -> str:
 def test_an_edit_has_the_region_before_and_after(repository: Repository) -> None:
     repository.commit("a.py", "".join(LINES))
     repository.commit("a.py", changed(LINES, 50, "new = 1\n", "newer = 2\n"), "replace a value")
-    (edit,) = repository.edits()
+    (edit,) = edits(repository)
     assert (edit.repo, edit.path, edit.instruction) == ("project", "a.py", "replace a value")
     assert edit.file == "".join(LINES)
     assert edit.before == "".join(LINES[edit.start : edit.end])
@@ -71,7 +52,7 @@ def test_a_region_has_forty_lines_or_six_around_a_long_change(
     repository.commit("a.py", "".join(LINES))
     new = [f"other_{number} = 1\n" for number in range(first, last + 1)]
     repository.commit("a.py", "".join([*LINES[:first], *new, *LINES[last + 1 :]]))
-    (edit,) = repository.edits()
+    (edit,) = edits(repository)
     assert (edit.start, edit.end) == (start, end)
 
 
@@ -79,14 +60,14 @@ def test_changes_close_together_share_a_region(repository: Repository) -> None:
     repository.commit("a.py", "".join(LINES))
     text = changed(LINES, 40, "new = 1\n").replace("value_55 = 55", "newer = 2")
     repository.commit("a.py", text)
-    (edit,) = repository.edits()
+    (edit,) = edits(repository)
     assert (edit.start, edit.end) == (28, 68)
 
 
 def test_changes_far_apart_are_no_single_edit(repository: Repository) -> None:
     repository.commit("a.py", "".join(LINES))
     repository.commit("a.py", changed(LINES, 2, "new = 1\n").replace("value_97 = 97", "newer = 2"))
-    assert repository.edits() == []
+    assert edits(repository) == []
 
 
 def test_the_newest_edits_come_first_up_to_the_limit(repository: Repository) -> None:
@@ -95,7 +76,7 @@ def test_the_newest_edits_come_first_up_to_the_limit(repository: Repository) -> 
         repository.commit(
             "a.py", changed(LINES, number, f"new_{number} = 1\n"), f"change no. {number}"
         )
-    instructions = [edit.instruction for edit in repository.edits(limit=2)]
+    instructions = [edit.instruction for edit in edits(repository, limit=2)]
     assert instructions == ["change no. 2", "change no. 1"]
 
 
@@ -104,21 +85,21 @@ def test_a_commit_gives_one_edit(repository: Repository) -> None:
     repository.commit("a.py", "".join(LINES))
     (repository.path / "b.py").write_text(changed(LINES, 5, "new = 1\n"))
     repository.commit("a.py", changed(LINES, 5, "new = 1\n"))
-    assert [edit.path for edit in repository.edits()] == ["a.py"]
+    assert [edit.path for edit in edits(repository)] == ["a.py"]
 
 
 def test_mining_twice_gives_the_same(repository: Repository) -> None:
     repository.commit("a.py", "".join(LINES))
     repository.commit("a.py", changed(LINES, 5, "new = 1\n"))
     repository.commit("a.py", changed(LINES, 9, "new = 1\n"))
-    assert repository.edits() == repository.edits()
+    assert edits(repository) == edits(repository)
 
 
 def test_line_ends_are_kept(repository: Repository) -> None:
     lines = [line.replace("\n", "\r\n") for line in LINES]
     repository.commit("a.py", "".join(lines))
     repository.commit("a.py", changed(lines, 50, "new = 1\r\n"))
-    (edit,) = repository.edits()
+    (edit,) = edits(repository)
     assert edit.before == "".join(lines[31:70])
 
 
@@ -128,7 +109,7 @@ def test_line_ends_are_kept(repository: Repository) -> None:
 def test_what_nobody_wrote_here_is_left_out(repository: Repository, name: str) -> None:
     repository.commit(name, "".join(LINES))
     repository.commit(name, changed(LINES, 50, "new = 1\n"))
-    assert repository.edits() == []
+    assert edits(repository) == []
 
 
 @pytest.mark.parametrize(
@@ -146,13 +127,13 @@ def test_files_that_are_no_hand_written_text_are_left_out(
 ) -> None:
     repository.commit("a.py", spoil("".join(LINES)))
     repository.commit("a.py", spoil(changed(LINES, 50, "new = 1\n")))
-    assert repository.edits() == []
+    assert edits(repository) == []
 
 
 def test_a_subject_that_says_nothing_is_no_instruction(repository: Repository) -> None:
     repository.commit("a.py", "".join(LINES))
     repository.commit("a.py", changed(LINES, 50, "new = 1\n"), "wip")
-    assert repository.edits() == []
+    assert edits(repository) == []
 
 
 def test_merges_are_left_out(repository: Repository) -> None:
@@ -162,7 +143,7 @@ def test_merges_are_left_out(repository: Repository) -> None:
     repository.git("checkout", "--quiet", "main")
     repository.commit("b.py", "".join(LINES))
     repository.git("merge", "--quiet", "--no-edit", "side", "--message=merge the side branch")
-    assert [edit.instruction for edit in repository.edits()] == ["change on the side"]
+    assert [edit.instruction for edit in edits(repository)] == ["change on the side"]
 
 
 def test_a_directory_without_a_repository_is_named(tmp_path: Path) -> None:
@@ -172,7 +153,7 @@ def test_a_directory_without_a_repository_is_named(tmp_path: Path) -> None:
 
 def test_a_repository_without_a_commit_is_refused(repository: Repository) -> None:
     with pytest.raises(BadRequest, match="git cannot read"):
-        repository.edits()
+        edits(repository)
 
 
 def test_the_command_writes_one_json_object_a_line(repository: Repository) -> None:

@@ -222,6 +222,17 @@ def looked(root: Path, *names: str) -> set[str]:
     return {file.path for file in Scanner(root).look([root / name for name in names])}
 
 
+def test_packages_and_tests_beside_a_standard_library_are_no_part_of_it(root: Path) -> None:
+    write(root, "os.py", "json/decoder.py", "site-packages/a.py", "test/test_os.py")
+    write(root, "env/lib/python3.11/site-packages/b.py", "env/test/c.py")
+    assert {file.path for file in Scanner(root, library=True).scan()} == {
+        "os.py",
+        "json/decoder.py",
+        "env/lib/python3.11/site-packages/b.py",
+        "env/test/c.py",
+    }
+
+
 def test_changed_paths_are_judged_as_a_scan_would(root: Path) -> None:
     write(root, "a.py", "sub/b.py", "sub/c.log", "sub/gen/d.py", ".env", "venv/e.py")
     write(root, "sub/.gitignore", text="gen\n*.log\n")

@@ -104,10 +104,13 @@ def test_nothing_matches_in_an_empty_session() -> None:
     assert SessionIndex([]).longest_matches(8) == []
 
 
-@given(st.lists(tokens, max_size=3), tokens)
-def test_look_ups_equal_a_naive_search(texts: list[list[int]], output: list[int]) -> None:
-    index = SessionIndex([document(*text) for text in texts])
-    index.append(output)
+@given(st.lists(tokens, max_size=3), tokens, tokens)
+def test_look_ups_equal_a_naive_search(
+    texts: list[list[int]], begun: list[int], written: list[int]
+) -> None:
+    index = SessionIndex([document(*text) for text in texts], begun)
+    index.append(written)
+    output = begun + written
     starts = [1 + sum(len(t) + 1 for t in texts[:n]) for n in range(len(texts) + 1)]
     found = {
         (m.length, m.document, m.position - starts[m.document])

@@ -1,112 +1,134 @@
-"""The text around a place: what a model is shown, and what lies beyond."""
+"""What stands around replayed requests: workspaces and libraries, as the daemon would have them."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from pathlib import Path
 
+import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from copydraft.errors import BadRequest
-from copydraft.prompts.surroundings import Surroundings, around
+from copydraft.engine.bulk import OneByOne
+from copydraft.evaluation import session_requests
+from copydraft.evaluation.session_requests import Request
+from copydraft.evaluation.sessions import Session
+from copydraft.evaluation.surroundings import Printer, own_documents
+from copydraft.evaluation.traces import EditTask, Vocabulary
+from copydraft.index.printings import JSON
+from copydraft.index.segment import Segment, Source, build
+from copydraft.index.tokenizing import PLAIN
 
-LINES = [f"line {number:03}\n" for number in range(100)]
-TEXT = "".join(LINES)
-WIDTH = len(LINES[0])
-
-
-def at(line: int, column: int = 0) -> int:
-    return line * WIDTH + column
-
-
-def shown(offset: int, *, text: str = TEXT, before: int = 100, behind: int = 50) -> Surroundings:
-    return around(text, offset, before=before, behind=behind)
+OLD = "def one():\n    return 1\n"
 
 
-def test_a_short_text_is_shown_whole() -> None:
-    assert around("a\nbcd\ne\n", 3, before=100, behind=100) == Surroundings(
-        far_before="", before="a\n", head="b", rest="cd", behind="\ne\n", far_behind=""
+def task(path: str, after: str = "def one():\n    return 2\n") -> EditTask:
+    return EditTask(
+        repo="team/project",
+        commit="0123456789ab",
+        path=path,
+        instruction="return two",
+        start=0,
+        end=2,
+        before=OLD,
+        after=after,
+        file=OLD,
     )
 
 
-def test_the_window_begins_and_ends_at_line_borders() -> None:
-    parts = shown(at(50, 4))
-    assert (parts.head, parts.rest) == ("line", " 050")
-    assert parts.before.startswith("line 0")
-    assert parts.before.endswith("line 049\n")
-    assert parts.behind == "\nline 051\nline 052\nline 053\nline 054\nline 055\n"
+def session(*turns: EditTask) -> Session:
+    files = {"a.py": "old", "b.py": "old", "other.py": "other"}
+    return Session(repo="team/project", commit="0123456789ab", turns=list(turns), files=files)
 
 
-def test_what_lies_beyond_the_window_is_told_apart() -> None:
-    parts = around(TEXT, at(50), before=50, behind=50, far=18)
-    assert TEXT.index(parts.far_before + parts.before) == at(50) - len(
-        parts.far_before + parts.before
+def requests(model: Path, *sessions: Session, libraries: tuple[Segment, ...] = ()) -> list[Request]:
+    texts = {"old": OLD, "other": "xyz = 42\n"}
+    printer = Printer(OneByOne(model), PLAIN)
+    return list(
+        session_requests.requests(texts, sessions, Vocabulary(model), "fence", printer, libraries)
     )
-    assert len(parts.far_before) == 18
-    assert (parts.behind + parts.far_behind)[:-18].endswith("\n")
 
 
-@given(line=st.integers(20, 90))
-def test_between_half_and_all_of_the_room_before_is_used(line: int) -> None:
-    size = len(shown(at(line)).before)
-    assert 50 - WIDTH < size <= 100
+def drafted(model: Path, request: Request, text: str) -> dict[str, str]:
+    """What follows `text`, by the corpus that it is found in."""
+    tokenizer = Vocabulary(model)._tokenizer
+    search = request.search()
+    return {
+        match.document.corpus: b"".join(map(tokenizer.piece, search.following(match, 100))).decode()
+        for match in search.longest_matches(tokenizer.encode(text), 8)
+    }
 
 
-def test_typing_does_not_move_the_start_of_the_window() -> None:
-    start = TEXT[: at(50)]
-    typed = "a new line of code\n"
-    befores = [
-        shown(at(50) + count, text=start + typed[:count] + "\n" + TEXT[at(50) :]).before
-        for count in range(len(typed))
-    ]
-    assert len({before[:WIDTH] for before in befores}) == 1
+def library(path: str) -> Segment:
+    return build([(Source("global", path, "file", 0), np.array([1, 2, 3], np.uint32))])
 
 
-def test_the_start_of_the_window_moves_seldom() -> None:
-    starts = [shown(at(line)).before[:WIDTH] for line in range(20, 60)]
-    moves = sum(one != other for one, other in pairwise(starts))
-    assert moves == 40 * WIDTH // 50
+def test_the_files_of_the_workspace_are_drafted_from(dense_model: Path) -> None:
+    [request] = requests(dense_model, session(task("a.py")))
+    assert drafted(dense_model, request, "xyz = ") == {"workspace": "42\n"}
 
 
-def test_a_line_too_long_for_the_window_is_cut_at_its_far_ends() -> None:
-    parts = around("a" * 500 + "b" * 500, 500, before=100, behind=50)
-    assert (parts.head, parts.rest) == ("a" * 100, "b" * 50)
-    assert (parts.before, parts.behind) == ("", "")
+def test_the_edited_document_is_left_out(dense_model: Path) -> None:
+    [request] = requests(dense_model, session(task("a.py")))
+    paths = {m.document.path for m in request.search().longest_matches([*range(300)], 100)}
+    assert "a.py" not in paths
 
 
-@pytest.mark.parametrize("end", ["\r\n", "\r"])
-def test_other_line_ends_are_shown_as_line_feeds(end: str) -> None:
-    parts = around(f"a{end}bc{end}d{end}", 2 + len(end), before=100, behind=100)
-    assert parts == Surroundings("", "a\n", "b", "c", "\nd\n", "")
+def test_an_earlier_turn_stands_for_its_file(dense_model: Path) -> None:
+    _, second = requests(dense_model, session(task("a.py"), task("b.py")))
+    assert drafted(dense_model, second, "    return ") == {"buffer": "2\n"}
 
 
-def test_a_place_behind_the_text_is_refused() -> None:
-    with pytest.raises(BadRequest, match="the document has 3 characters"):
-        around("abc", 4, before=10, behind=10)
+def test_every_session_begins_with_its_own_files(dense_model: Path) -> None:
+    *_, last = requests(dense_model, session(task("a.py")), session(task("b.py")))
+    assert drafted(dense_model, last, "    return ") == {"workspace": "1\n"}
 
 
-def test_a_place_inside_of_a_line_end_is_refused() -> None:
-    with pytest.raises(BadRequest, match="inside of a line end"):
-        around("a\r\nb", 2, before=10, behind=10)
+def test_a_copy_of_the_repository_among_the_libraries_is_left_out(dense_model: Path) -> None:
+    copies = library("/lib/project/a.py"), library("/lib/other/a.py")
+    [request] = requests(dense_model, session(task("a.py")), libraries=copies)
+    found = request.search(workspace=False).longest_matches([1, 2], 8)
+    assert [match.document.path for match in found] == ["/lib/other/a.py"]
 
 
-@given(
-    text=st.text(st.sampled_from("ab \n"), max_size=60),
-    data=st.data(),
-    before=st.integers(0, 40),
-    behind=st.integers(0, 40),
+@pytest.mark.parametrize(
+    ("repo", "own"),
+    [
+        ("psf/requests", {"/lib/requests/api.py", "/lib/pip/_vendor/requests/api.py"}),
+        ("simonw/sqlite-utils", {"/lib/sqlite_utils/db.py", "/lib/sqlite_utils-3.38.dist-info/x"}),
+        ("pallets/click", set()),
+    ],
 )
-def test_the_parts_are_the_text_around_the_place(
-    text: str, data: st.DataObject, before: int, behind: int
+def test_copies_are_known_by_the_name_of_the_repository(repo: str, own: set[str]) -> None:
+    paths = [
+        "/lib/requests/api.py",
+        "/lib/pip/_vendor/requests/api.py",
+        "/lib/sqlite_utils/db.py",
+        "/lib/sqlite_utils-3.38.dist-info/x",
+        "/lib/asyncio/base.py",
+    ]
+    assert own_documents([library(path) for path in paths], repo) == own
+
+
+def test_the_source_files_of_libraries_are_indexed(tmp_path: Path, dense_model: Path) -> None:
+    root = tmp_path / "lib"
+    (root / "inner").mkdir(parents=True)
+    (root / "inner" / "a.py").write_text("x = 1\n")
+    (root / "notes.txt").write_text("not code\n")
+    [segment] = Printer(OneByOne(dense_model), PLAIN).libraries([root], 10_000)
+    assert [placed.source.path for placed in segment.documents] == ["lib/inner/a.py"]
+
+
+def test_libraries_are_read_until_there_are_enough_tokens(
+    tmp_path: Path, dense_model: Path
 ) -> None:
-    offset = data.draw(st.integers(0, len(text)))
-    parts = around(text, offset, before=before, behind=behind, far=100)
-    first = parts.before + parts.head
-    assert max(len(parts.before), len(parts.head)) <= before
-    assert len(parts.rest + parts.behind) <= behind
-    assert text[:offset].endswith(parts.head)
-    assert text[offset:].startswith(parts.rest)
-    if text[:offset].endswith(first):
-        assert text[:offset].endswith(parts.far_before + first)
-    assert "\n" not in parts.head + parts.rest
+    for number in range(300):  # more than are tokenised at once
+        (tmp_path / f"{number}.py").write_text("x = 1\n")
+    printer = Printer(OneByOne(dense_model), PLAIN)
+    assert sum(len(segment.documents) for segment in printer.libraries([tmp_path], 10)) == 256
+    assert sum(len(each.documents) for each in printer.libraries([tmp_path], 100_000)) == 300
+
+
+def test_documents_are_printed_as_the_answer_would_have_them(dense_model: Path) -> None:
+    tokenizer = Vocabulary(dense_model)._tokenizer
+    segment = Printer(OneByOne(dense_model), JSON).segment("workspace", {"a.py": 'say("a")\n'})
+    tokens = [int(token) for token in segment.tokens(segment.documents[0])]
+    assert b"".join(map(tokenizer.piece, tokens)).decode() == 'say(\\"a\\")\\n'

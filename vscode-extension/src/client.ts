@@ -137,7 +137,7 @@ export class Server implements vscode.Disposable {
   ): Promise<T | null> {
     if (!this.client || !this.running) return null;
     try {
-      return await this.client.sendRequest<T>(method, params, cancel);
+      return await this.client.sendRequest<T>(method, params, ...(cancel ? [cancel] : []));
     } catch (error) {
       throw asFault(error);
     }

@@ -108,10 +108,11 @@ export class Edits implements vscode.Disposable {
         void vscode.window.showInformationMessage("Copydraft: the model changes nothing here.");
       if (how === "lost" && session.ready)
         void vscode.window.showWarningMessage(
-          "Copydraft: the edit was dropped, its lines have changed.",
+          "Copydraft: the edit was dropped: its lines were changed, or its file was closed.",
         );
     });
-    const shown = this.previews.show(session);
+    // Where another editor takes its place in the same moment, a lens in the document leads there.
+    const shown = this.previews.show(session).catch(() => undefined);
     await session.run();
     await shown;
   }

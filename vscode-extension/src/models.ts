@@ -1,7 +1,6 @@
 /** Choosing a model, and downloading it. */
 import * as vscode from "vscode";
 
-import { cliCommand } from "./environment";
 import { faultOf, type Program, run } from "./programs";
 
 /** A row of `copydraft model list --json`; sizes in bytes. */
@@ -31,16 +30,16 @@ export interface ModelItem extends vscode.QuickPickItem {
 }
 
 /**
- * Let the user choose a model; download it if it is not here, and use it from now on.
+ * Let the user choose a model; download it if it is not here, and use it from now on. `program` is
+ * the command line.
  *
  * Returns its name, or undefined where none was chosen. Throws an Error whose message is for the
  * user, or a vscode.CancellationError.
  */
 export async function chooseModel(
-  context: vscode.ExtensionContext,
+  program: Program,
   log: vscode.LogOutputChannel,
 ): Promise<string | undefined> {
-  const program = await cliCommand(context, log);
   const items = listModels(program).then(itemsOf);
   const chosen = await vscode.window.showQuickPick(items, {
     title: "Copydraft: Choose Model",

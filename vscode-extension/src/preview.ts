@@ -5,6 +5,7 @@
 import { basename } from "node:path";
 import * as vscode from "vscode";
 
+import { tell } from "./faults";
 import { applied, merged, type Merged } from "./hunks";
 import { type EditSession, linesOf } from "./session";
 
@@ -14,6 +15,7 @@ const PROPOSED = "copydraft-proposed";
 const VISIBLE = "copydraft.previewVisible";
 
 const INTERVAL_MS = 80;
+const CHECK_MS = 300;
 /** Large documents are sent to their editors more rarely. */
 const CHARACTERS_PER_MS = 5000;
 
@@ -24,6 +26,7 @@ interface View {
   merged: Merged;
   text: string;
   timer: NodeJS.Timeout | undefined;
+  check: NodeJS.Timeout | undefined;
   column: vscode.ViewColumn;
 }
 
@@ -87,6 +90,7 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
       merged: { lines: [], marks: [] },
       text: "",
       timer: undefined,
+      check: undefined,
       column: editor?.viewColumn ?? vscode.ViewColumn.Active,
     };
     this.views.set(session.id, view);
@@ -94,7 +98,9 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
     session.onChanged(() => {
       this.renderSoon(view);
     });
-    session.onEnded(() => void this.end(view));
+    session.onEnded(() => {
+      this.end(view).catch(tell);
+    });
     await this.reveal(session);
   }
 
@@ -106,6 +112,7 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
     if (document.languageId !== session.document.languageId)
       await vscode.languages.setTextDocumentLanguage(document, session.document.languageId);
     if (!this.views.has(session.id)) return;
+    this.send(view);
     const editor = await vscode.window.showTextDocument(document, {
       viewColumn: view.column,
       preview: false,
@@ -171,7 +178,10 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
   }
 
   dispose(): void {
-    for (const view of this.views.values()) clearTimeout(view.timer);
+    for (const view of this.views.values()) {
+      clearTimeout(view.timer);
+      clearTimeout(view.check);
+    }
     for (const each of this.subscriptions) each.dispose();
   }
 
@@ -198,11 +208,21 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
     const text = view.merged.lines.join("\n");
     if (text !== view.text) {
       view.text = text;
-      this.contents.fire(view.uri);
-      this.contents.fire(view.proposed);
+      this.send(view);
     }
     this.decorate(view);
     this.lenses.fire();
+  }
+
+  /** VS Code drops what it is told of a document while it opens it: tell it until it has the text. */
+  private send(view: View): void {
+    this.contents.fire(view.uri);
+    this.contents.fire(view.proposed);
+    clearTimeout(view.check);
+    view.check = setTimeout(() => {
+      const shown = vscode.workspace.textDocuments.find((one) => this.viewOf(one.uri) === view);
+      if (shown && shown.getText() !== view.text) this.send(view);
+    }, CHECK_MS);
   }
 
   private decorate(view: View): void {
@@ -263,6 +283,7 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
   /** The preview gives its place back to the document. */
   private async end(view: View): Promise<void> {
     clearTimeout(view.timer);
+    clearTimeout(view.check);
     this.views.delete(view.session.id);
     this.decorate(view);
     this.lenses.fire();

@@ -34,7 +34,7 @@ export class StatisticsView implements vscode.Disposable {
     const panel = vscode.window.createWebviewPanel(
       "copydraft.statistics",
       "Copydraft Statistics",
-      vscode.ViewColumn.Beside,
+      vscode.ViewColumn.Active,
       { enableScripts: true, localResourceRoots: [] },
     );
     this.panel = panel;

@@ -1,8 +1,13 @@
 /** What a command is about: lines of a document, found from the selection or a code action. */
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
 import * as vscode from "vscode";
 
 import type { Server } from "./client";
 import type { CommandTarget } from "./protocol";
+
+const READ_ONLY = "this file is read-only";
+const WRITE = 0o222;
 
 export interface Target {
   document: vscode.TextDocument;
@@ -52,13 +57,14 @@ export async function readOnly(document: vscode.TextDocument): Promise<string> {
     return "this is a view, not a file that can be edited";
   if (setReadOnly(document)) return "the settings make this file read-only";
   try {
-    const { permissions } = await vscode.workspace.fs.stat(uri);
-    // Files without the right to write are open for edits; saving then fails, or asks.
-    if (permissions) return "this file is read-only";
-  } catch {
-    // It was never saved, or is gone: an edit does no harm.
+    // VS Code edits such files and fails when they are saved; the superuser may write them all.
+    const { mode } = await stat(uri.fsPath);
+    await access(uri.fsPath, constants.W_OK);
+    return (mode & WRITE) === 0 ? READ_ONLY : "";
+  } catch (error) {
+    // A file that is gone, or was never there, is edited and can be saved.
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? "" : READ_ONLY;
   }
-  return "";
 }
 
 function setReadOnly(document: vscode.TextDocument): boolean {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 
 import type { Server } from "./client";
-import { NotSetUp, problemOfPython } from "./environment";
+import { cliCommand, NotSetUp, problemOfPython } from "./environment";
 import { tell } from "./faults";
 import { chooseModel } from "./models";
 import { setUp } from "./setup";
@@ -27,7 +27,7 @@ export class Welcome implements vscode.Disposable {
     this.subscriptions = [
       on("copydraft.setUp", () => this.setUp()),
       on("copydraft.choosePython", () => this.choosePython()),
-      on("copydraft.chooseModel", () => chooseModel(context, log)),
+      on("copydraft.chooseModel", async () => chooseModel(await cliCommand(context, log), log)),
       on("copydraft.trySample", () => this.trySample()),
       server.onRunning((running) => {
         if (running) void ready(true);

@@ -18,7 +18,7 @@ test("an explanation is rendered beside the code", async () => {
   await explained("slow 0\nIt **adds** with `add`.\n");
   assert(explanations.html.includes("<strong>adds</strong>"));
   assert(explanations.html.includes('data-line="0"'));
-  assert.equal(vscode.window.tabGroups.all.length, 2);
+  await until("a panel beside the code", () => vscode.window.tabGroups.all.length === 2);
 });
 
 test("a question goes on in the same conversation", async () => {

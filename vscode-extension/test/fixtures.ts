@@ -47,6 +47,16 @@ export async function open(
   return vscode.window.showTextDocument(vscode.Uri.file(path), { preview: false });
 }
 
+/** As `open`, by a click of the user's: what an extension opens itself stays open for minutes. */
+export async function opened(text: string): Promise<vscode.TextEditor> {
+  const path = join(workspace(), `file-${randomUUID()}.py`);
+  await writeFile(path, text);
+  await vscode.commands.executeCommand("vscode.open", vscode.Uri.file(path));
+  return until("an editor", () =>
+    vscode.window.visibleTextEditors.find(({ document }) => document.uri.fsPath === path),
+  );
+}
+
 /** The command on lines [start, end); resolves when the answer is here. */
 export function edit(
   document: vscode.TextDocument,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import * as vscode from "vscode";
 
-import { itemsOf, listModels, type Model } from "../src/models";
+import { chooseModel, itemsOf, listModels, type Model } from "../src/models";
 import { script } from "./environment.test";
 import { command, pause } from "./fixtures";
 import { test } from "./runner";
@@ -64,31 +64,25 @@ test("a fault of the list is told as the command line tells it", async () => {
 });
 
 test("choosing a model downloads it and sets it", async () => {
-  const server = configuration().get<string[]>("server.command", []);
-  const [python = "", ...rest] = server;
   const models = JSON.stringify({ models: [MODEL] });
   const progress = JSON.stringify({ stage: "downloading", source: "there", done: 1, total: 2 });
   const cli = await script(
     "copydraft",
     `case "$2" in\nlist) echo '${models}';;\npull) echo '${progress}' >&2; echo "$@" > "$0.pulled";;\nesac`,
   );
-  // The server of the tests, from a directory where that command line is beside it.
-  const beside = join(dirname(cli), "python");
-  await writeFile(beside, `#!/bin/sh\nexec '${python}' "$@"\n`, { mode: 0o755 });
-  await configuration().update("server.command", [beside, ...rest]);
   try {
-    const choosing = command("copydraft.chooseModel");
+    const log = { info: () => undefined } as unknown as vscode.LogOutputChannel;
+    const choosing = chooseModel({ command: cli, args: [], env: {} }, log);
     while (configuration().get("model") !== "small") {
       await pause(200);
       await command("workbench.action.acceptSelectedQuickOpenItem");
     }
-    await choosing;
+    assert.equal(await choosing, "small");
     assert.equal(
       await readFile(`${cli}.pulled`, "utf8"),
       "model pull small --json --json-progress\n",
     );
   } finally {
-    await configuration().update("server.command", server);
     await configuration().update("model", undefined, vscode.ConfigurationTarget.Global);
   }
 });

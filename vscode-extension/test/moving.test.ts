@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
 
-import { command, edit, gated, open, preview, previews, type, until, writing } from "./fixtures";
+import {
+  command,
+  edit,
+  gated,
+  open,
+  opened,
+  preview,
+  previews,
+  type,
+  until,
+  writing,
+} from "./fixtures";
 import { test } from "./runner";
 
 const TEXT = "top = 0\na = 1\nb = 2\nc = 3\nend = 9\n";
@@ -98,7 +109,7 @@ test("two edits of one document do not disturb each other", async () => {
 });
 
 test("a document that is closed meanwhile is not edited", async () => {
-  const { document } = await open(TEXT);
+  const { document } = await opened(TEXT);
   const gate = gated(NEW);
   const asked = edit(document, [1, 4], gate.instruction);
   await until("the first change", () =>
@@ -106,7 +117,6 @@ test("a document that is closed meanwhile is not edited", async () => {
   );
   await vscode.window.showTextDocument(document);
   await command("workbench.action.closeActiveEditor");
-  await gate.open();
   await asked;
   await until("the preview is closed", () => previews().length === 0);
   const again = await vscode.workspace.openTextDocument(document.uri);

@@ -21,16 +21,16 @@ export function test(name: string, run: () => Promise<void> | void): void {
   });
 }
 
-/** Run all tests (or those named in COPYDRAFT_TEST_ONLY), with `after` behind each. */
+/** Run all tests (or those whose names match COPYDRAFT_TEST_ONLY), with `after` behind each. */
 export async function runAll(after: () => Promise<void>): Promise<void> {
-  const only = process.env.COPYDRAFT_TEST_ONLY;
+  const only = new RegExp(process.env.COPYDRAFT_TEST_ONLY ?? "");
   const report = process.env.COPYDRAFT_TEST_REPORT;
   const rejections: string[] = [];
   process.on("unhandledRejection", (reason) => {
     if (String((reason as Error | undefined)?.stack).includes("vscode-extension"))
       rejections.push(String((reason as Error | undefined)?.stack));
   });
-  for (const { name, run } of tests.filter((one) => !only || one.name.includes(only))) {
+  for (const { name, run } of tests.filter((one) => only.test(one.name))) {
     let fault = "";
     try {
       await within(run());

@@ -1,4 +1,4 @@
-"""`python -m copydraft.evaluation`: what scripts/replay, record, bench and mine_edits run."""
+"""`python -m copydraft.evaluation`: what the measuring scripts run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import click
 
 from copydraft.errors import CopydraftError
+from copydraft.evaluation.ablation_command import ablation_command
 from copydraft.evaluation.bench import bench_command
 from copydraft.evaluation.commands import (
     learn_command,
@@ -17,7 +18,16 @@ from copydraft.evaluation.commands import (
 )
 
 
-@click.group(commands=[replay_command, bench_command, mine_command, record_command, learn_command])
+@click.group(
+    commands=[
+        replay_command,
+        ablation_command,
+        bench_command,
+        mine_command,
+        record_command,
+        learn_command,
+    ]
+)
 def main() -> None:
     """Measure drafters without a daemon."""
     logging.getLogger("copydraft").setLevel(logging.ERROR)  # llama.cpp's remarks on vocabularies

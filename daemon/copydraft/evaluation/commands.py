@@ -15,9 +15,9 @@ from rich.progress import Progress, TaskID
 
 from copydraft import config as configuration
 from copydraft.errors import BadRequest
-from copydraft.evaluation import mine, profiling, record, report, sessions, traces
+from copydraft.evaluation import inputs, mine, profiling, record, report, sessions, traces
 from copydraft.evaluation.curves import curve
-from copydraft.evaluation.drafters import DRAFTERS, Entry
+from copydraft.evaluation.drafters import DRAFTERS, Entry, copydraft
 from copydraft.evaluation.replay import Curves, replay
 from copydraft.evaluation.report import ByKind, Results
 from copydraft.json_option import json_option
@@ -29,6 +29,19 @@ from copydraft.traces import Trace
 _TRACES_PER_DRAWING = 20
 
 _FILE = click.Path(path_type=Path)
+
+_WORKSPACE = click.option(
+    "--workspace",
+    is_flag=True,
+    help="Draft edit tasks from the other tasks' files, too; sessions have their own workspaces.",
+)
+_LIBRARIES = click.option(
+    "--global",
+    "libraries",
+    type=_FILE,
+    multiple=True,
+    help="Directory of a global corpus, for those with a workspace; may be given several times.",
+)
 
 
 @click.command("replay")
@@ -56,6 +69,8 @@ _FILE = click.Path(path_type=Path)
     show_default=True,
     help="Most tokens in one pass.",
 )
+@_WORKSPACE
+@_LIBRARIES
 @click.option("--plot", type=_FILE, help="Draw the speedups, as SVG (needs matplotlib).")
 @json_option
 def replay_command(
@@ -64,14 +79,18 @@ def replay_command(
     drafters: str,
     cost: str,
     max_width: int,
+    workspace: bool,
+    libraries: tuple[Path, ...],
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Replay recorded traces or edit tasks (FILE.jsonl) through drafters; no model runs."""
+    """Replay traces, edit tasks or sessions (FILE.jsonl) through drafters; no model runs."""
     chosen = _chosen(drafters)
     curves = {name: curve(name, max_width) for name in cost.split(",")}
     with Console(stderr=True).status(f"reading {file}"):
-        loaded = traces.read(file, gguf)
+        loaded, search_of = inputs.load([file], gguf, workspace=workspace, libraries=libraries)
+    if "copydraft" in chosen:
+        chosen["copydraft"] = Entry(partial(copydraft, search_of=search_of), by_cost=True)
     results = _replay_all(loaded, chosen, curves)
     if plot is not None:
         # Heavy, and a tool of development: users do not have it.
@@ -118,6 +137,8 @@ def record_command(tasks: Path, model: str, kind: Kind, limit: int, out: Path) -
 @click.command("learn")
 @click.argument("files", type=_FILE, nargs=-1, required=True)
 @click.option("--gguf", type=_FILE, help="Model whose tokenizer reads edit tasks.")
+@_WORKSPACE
+@_LIBRARIES
 @click.option("--out", type=click.File("wb"), default="-", help="File to write instead of stdout.")
 @click.option(
     "--leave-one-out",
@@ -125,13 +146,18 @@ def record_command(tasks: Path, model: str, kind: Kind, limit: int, out: Path) -
     help="Tell instead what each repository gains by profiles of the others.",
 )
 def learn_command(
-    files: tuple[Path, ...], gguf: Path | None, out: IO[bytes], leave_one_out: bool
+    files: tuple[Path, ...],
+    gguf: Path | None,
+    workspace: bool,
+    libraries: tuple[Path, ...],
+    out: IO[bytes],
+    leave_one_out: bool,
 ) -> None:
-    """Learn profiles from FILES of traces or edit tasks: what is shipped in drafting/profiles.json.
+    """Learn profiles from FILES of traces, tasks, sessions: what drafting/profiles.json ships.
 
     `copydraft profile` does it for the repository of a user.
     """
-    loaded = [trace for file in files for trace in traces.read(file, gguf)]
+    loaded, search_of = inputs.load(files, gguf, workspace=workspace, libraries=libraries)
     curves = {name: curve(name, 64) for name in ("flat", "cpu")}
     with Progress(console=Console(stderr=True), transient=True) as progress:
         total = len(loaded) * profiling.rounds(curves)
@@ -139,7 +165,7 @@ def learn_command(
             repos = len({trace.repo for trace in loaded})
             bar = progress.add_task("learning", total=(repos - 1) * total + 2 * len(loaded))
             step = partial(progress.advance, bar)
-            tallies = profiling.leave_one_out(loaded, curves, step)
+            tallies = profiling.leave_one_out(loaded, curves, step, search_of)
             told = {
                 name: {
                     "tokens_per_pass": tally.tokens / tally.passes,
@@ -150,7 +176,7 @@ def learn_command(
             out.write(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
             return
         bar = progress.add_task("learning", total=total)
-        profiles = profiling.learn(loaded, curves, partial(progress.advance, bar))
+        profiles = profiling.learn(loaded, curves, partial(progress.advance, bar), search_of)
     out.write(msgspec.json.format(msgspec.json.encode(profiles), indent=1) + b"\n")
 
 

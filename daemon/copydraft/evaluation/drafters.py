@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from copydraft.drafting.corpus import CorpusSearch
 from copydraft.drafting.drafter import CopyDrafter
 from copydraft.drafting.policy import Experience, Policy
 from copydraft.drafting.profile import Profiles, profile_of
@@ -35,6 +36,14 @@ MakeDrafter = Callable[[Trace], Replayed]
 """A drafter for each trace of one run; what it may keep from trace to trace is in the closure."""
 
 
+SearchOf = Callable[[Trace], CorpusSearch | None]
+"""What there was to draft from besides the session, if it is known."""
+
+
+def no_search(_: Trace) -> None:
+    """For traces of which the session is all that is known."""
+
+
 class Entry(NamedTuple):
     """How a run begins, given the costs of passes by width (index 0 for width 1)."""
 
@@ -44,7 +53,9 @@ class Entry(NamedTuple):
     needs_top8: bool = False
 
 
-def copydraft(costs: Sequence[float], profiles: Profiles | None = None) -> MakeDrafter:
+def copydraft(
+    costs: Sequence[float], profiles: Profiles | None = None, search_of: SearchOf = no_search
+) -> MakeDrafter:
     """Ours, as the daemon runs it; with `profiles` in place of those that are shipped."""
     experience: dict[str, Experience] = {}
     earlier = EarlierAnswers()
@@ -57,7 +68,7 @@ def copydraft(costs: Sequence[float], profiles: Profiles | None = None) -> MakeD
         # As in the daemon, where the repository is the workspace. Nothing of this answer is
         # drafted from before the next trace.
         earlier.add(trace.repo, "", trace.output)
-        return CopyDrafter(documents, Policy(experience[kind]))
+        return CopyDrafter(documents, Policy(experience[kind]), search_of(trace))
 
     return make
 

@@ -12,6 +12,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from copydraft.errors import BadRequest, DiskProblem
+from copydraft.evaluation.ablation import CORPORA, Row
 from copydraft.evaluation.bench_rows import PLAIN, Heading, Rows, Step
 from copydraft.evaluation.bench_summary import of_kind, summary
 
@@ -41,6 +42,8 @@ _STYLE: dict[Any, Any] = {
 }
 _OURS, _OTHERS, _BOUND = "#1f6feb", "#9aa4b2", "#d4a72c"
 _CORPORA = ("#1f6feb", "#c2410c", "#15803d", "#7e22ce")
+
+_SHADES = ("#9aa4b2", "#a5c8fa", "#5b9bf2", "#1f6feb")
 
 _RUNS = ((0, 0), (1, 1), (2, 3), (4, 7), (8, 15), (16, 31), (32, None))
 """Lengths of runs that are drawn as one, as drafting/policy.py has them."""
@@ -174,6 +177,40 @@ def draw_replay(result: Mapping[str, Any], path: Path) -> None:
         for axes, curve in zip(fields, curves, strict=True):
             values = {name: of["curves"][curve]["speedup"] for name, of in drafters.items()}
             draw_speedups(axes, f"replay, {curve}", {n: (v, v, v) for n, v in values.items()})
+        _save(figure, path)
+
+
+def draw_formats(rows: Sequence[Row], path: Path) -> None:
+    """Draw tokens per pass by format (an ablation's rows on its first curve), raw beside emission.
+
+    Raises:
+        DiskProblem: the file cannot be written.
+    """
+    mine = [row for row in rows if row.curve == rows[0].curve]
+    formats = list(dict.fromkeys(row.format for row in mine))
+    bars = [("raw", CORPORA[-1]), *(("emission", corpora) for corpora in CORPORA)]
+    names = ["text as in files"] + [
+        f"text as printed{': ' if corpora == CORPORA[0] else ', + '}{corpora}"
+        for corpora in CORPORA
+    ]
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(7, 2.6))
+        axes = figure.subplots()
+        width = 0.8 / len(bars)
+        for number, (bar, name, colour) in enumerate(zip(bars, names, _SHADES, strict=True)):
+            values = [
+                row.tokens_per_pass
+                for of in formats
+                for row in mine
+                if (row.format, row.text, row.corpora) == (of, *bar)
+            ]
+            places = [place + number * width for place in range(len(formats))]
+            drawn = axes.bar(places, values, width, color=colour, label=name)
+            axes.bar_label(drawn, fmt="%.1f", fontsize=6)
+        middle = width * (len(bars) - 1) / 2
+        axes.set_xticks([place + middle for place in range(len(formats))], formats)
+        axes.set_ylabel("tokens per pass")
+        axes.legend(frameon=False, fontsize=7)
         _save(figure, path)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from copydraft.drafting.drafter import CopyDrafter
 from copydraft.drafting.policy import Experience, Policy
 from copydraft.drafting.profile import Profile, Profiles
-from copydraft.evaluation.drafters import copydraft
+from copydraft.evaluation.drafters import SearchOf, copydraft, no_search
 from copydraft.evaluation.replay import Curves, Tally, passes, run
 from copydraft.serving.learned import EarlierAnswers
 from copydraft.traces import Trace
@@ -22,11 +22,16 @@ _NOVEL = 0.5
 mostly wrong, and begins low."""
 
 
-def learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) -> Profiles:
+def learn(
+    traces: Sequence[Trace],
+    curves: Curves,
+    step: Callable[[], object],
+    search_of: SearchOf = no_search,
+) -> Profiles:
     """A profile for each kind of request in `traces`; `step` follows each replay of a trace."""
     kinds = dict.fromkeys(trace.kind for trace in traces)
     return {
-        kind: _learn([trace for trace in traces if trace.kind == kind], curves, step)
+        kind: _learn([trace for trace in traces if trace.kind == kind], curves, step, search_of)
         for kind in kinds
     }
 
@@ -38,7 +43,10 @@ def speedup(traces: Sequence[Trace], costs: Sequence[float], profiles: Profiles)
 
 
 def leave_one_out(
-    traces: Sequence[Trace], curves: Curves, step: Callable[[], object]
+    traces: Sequence[Trace],
+    curves: Curves,
+    step: Callable[[], object],
+    search_of: SearchOf = no_search,
 ) -> dict[str, Tally]:
     """By curve: each repository drafted with profiles that were learned on the others."""
     tallies = {name: Tally() for name in curves}
@@ -46,10 +54,11 @@ def leave_one_out(
         others = [trace for trace in traces if trace.repo != repo]
         # A kind that no other repository has begins with nothing: what is shipped knows this one.
         unknown = {trace.kind: Profile() for trace in traces}
-        profiles = unknown | learn(others, curves, step)
+        profiles = unknown | learn(others, curves, step, search_of)
         own = [trace for trace in traces if trace.repo == repo]
         for name, costs in curves.items():
-            for tally in run(own, copydraft(costs, profiles), {name: costs}, step).values():
+            make = copydraft(costs, profiles, search_of)
+            for tally in run(own, make, {name: costs}, step).values():
                 tallies[name].merge(tally)
     return tallies
 
@@ -59,7 +68,9 @@ def rounds(curves: Curves) -> int:
     return _ROUNDS * len(curves)
 
 
-def _learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) -> Profile:
+def _learn(
+    traces: Sequence[Trace], curves: Curves, step: Callable[[], object], search_of: SearchOf
+) -> Profile:
     profile = Profile()
     sums: defaultdict[str, float] = defaultdict(float)
     for number in range(_ROUNDS):
@@ -67,7 +78,10 @@ def _learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) 
         for trace in traces:
             for costs in curves.values():
                 experience = Experience(profile, costs)
-                _replay(trace, earlier, experience)
+                documents = [*earlier.of(trace.repo), *trace.sources()]
+                drafter = CopyDrafter(documents, Policy(experience), search_of(trace))
+                for _ in passes(trace, drafter, len(costs) - 1):
+                    pass
                 profile = experience.profile()
                 step()
             earlier.add(trace.repo, "", trace.output)
@@ -81,10 +95,3 @@ def _learn(traces: Sequence[Trace], curves: Curves, step: Callable[[], object]) 
         drafted=round(profile.drafted, 3),
         cap=_LOW_CAP if profile.passes > _NOVEL else Profile().cap,
     )
-
-
-def _replay(trace: Trace, earlier: EarlierAnswers, experience: Experience) -> None:
-    documents = [*earlier.of(trace.repo), *trace.sources()]
-    drafter = CopyDrafter(documents, Policy(experience))
-    for _ in passes(trace, drafter, len(experience.costs) - 1):
-        pass

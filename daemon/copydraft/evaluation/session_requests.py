@@ -39,9 +39,14 @@ def requests(
     libraries: Sequence[Segment],
 ) -> Iterator[Request]:
     """All turns that fit into a context, in order."""
+    files: Mapping[str, str] = {}
+    on_disk = printer.segment("workspace", {})
     for session in sessions:
-        files = {path: texts[name] for path, name in session.files.items()}
-        on_disk = printer.segment("workspace", files)
+        if session.files != files:
+            files = session.files
+            on_disk = printer.segment(
+                "workspace", {path: texts[name] for path, name in files.items()}
+            )
         own = own_documents(libraries, session.repo)
         shown = [Shown(segment, own) for segment in libraries]
         opened: dict[str, str] = {}

@@ -7,7 +7,7 @@ sessions that name them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -70,6 +70,23 @@ def mined(repository: Path, limit: int) -> Iterator[Text | Session]:
                     yield Text(name, text)
                 workspace[path] = name
             yield Session(repo=repo, commit=commit.id[:12], turns=turns, files=workspace)
+
+
+def of_tasks(tasks: Sequence[EditTask]) -> tuple[dict[str, str], list[Session]]:
+    """Each task as a session of its own; the other tasks' files of its repository are around it.
+
+    A stand-in for a workspace, where no history is at hand: some files are of a later commit.
+    """
+    texts: dict[str, str] = {}
+    by_repo: dict[str, dict[str, str]] = {}
+    for task in tasks:
+        name = f"{task.repo}:{task.path}"
+        texts[name] = task.file
+        by_repo.setdefault(task.repo, {})[task.path] = name
+    return texts, [
+        Session(repo=task.repo, commit=task.commit, turns=[task], files=by_repo[task.repo])
+        for task in tasks
+    ]
 
 
 def read(path: Path) -> tuple[dict[str, str], list[Session]]:

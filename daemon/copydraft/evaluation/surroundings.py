@@ -33,20 +33,29 @@ class Printer:
     def __init__(self, tokenizer: BulkTokenizer, printing: Printing) -> None:
         self._tokenizer = tokenizer
         self._printing = printing
-        self._known: dict[str, NDArray[np.uint32]] = {}
+        self._tokens: dict[str, NDArray[np.uint32]] = {}
+        self._segments: dict[tuple[str, frozenset[tuple[str, str]]], Segment] = {}
 
     def segment(self, corpus: str, texts: Mapping[str, str]) -> Segment:
-        """One of all texts, by path. Each text's tokens are remembered."""
-        new = [text for text in dict.fromkeys(texts.values()) if text not in self._known]
-        printed = [self._printing.printed(plain(text)) for text in new]
-        self._known.update(zip(new, self._tokenizer.encode_many(printed), strict=True))
-        field = self._printing.field
-        return build(
-            [(Source(corpus, path, field, 0), self._known[text]) for path, text in texts.items()]
-        )
+        """One of all texts, by path. It is made once."""
+        key = corpus, frozenset(texts.items())
+        if key not in self._segments:
+            new = [text for text in dict.fromkeys(texts.values()) if text not in self._tokens]
+            printed = [self._printing.printed(plain(text)) for text in new]
+            self._tokens.update(zip(new, self._tokenizer.encode_many(printed), strict=True))
+            field = self._printing.field
+            self._segments[key] = build(
+                [
+                    (Source(corpus, path, field, 0), self._tokens[text])
+                    for path, text in texts.items()
+                ]
+            )
+        return self._segments[key]
 
     def libraries(self, roots: Iterable[Path], most: int) -> list[Segment]:
         """Of the source files below `roots`, until there are `most` tokens; nothing is remembered.
+
+        Paths begin with the name of their root: what stands above it is nothing of theirs.
 
         Raises:
             FileProblem: a directory cannot be listed.
@@ -91,7 +100,7 @@ def _library_texts(roots: Iterable[Path]) -> Iterator[tuple[str, str]]:
                 text = read_document(root / file.path).text
             except FileProblem:
                 continue
-            yield str(root / file.path), plain(text)
+            yield f"{root.resolve().name}/{file.path}", plain(text)
 
 
 def _batches(items: Iterable[tuple[str, str]], size: int) -> Iterator[list[tuple[str, str]]]:

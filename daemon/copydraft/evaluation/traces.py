@@ -93,6 +93,7 @@ class Vocabulary:
                 for document in documents
             ],
             repo=task.repo,
+            name=f"{task.repo} {task.commit} {task.path}",
         )
 
     def raw(self, trace: Trace, task: EditTask) -> Trace:

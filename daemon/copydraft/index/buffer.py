@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,11 +38,6 @@ _BLOCKS = (1 << 16, 1 << 12, 1 << 8, 1 << 4, 1)
 """Sizes of what is compared at once, when two texts are compared from an end on."""
 
 
-class _Piece(NamedTuple):
-    text: str
-    tokens: NDArray[np.uint32]
-
-
 class Buffer:
     """A text and its tokens: always those that the whole text would have at once."""
 
@@ -50,16 +45,15 @@ class Buffer:
         self._tokenizer = tokenizer
         self._reach = tokenizer.reach
         self._cut = _BLANK_OR_LINE_CUT if tokenizer.cut_at_lines else _BLANK_CUT
-        self._pieces: list[_Piece] = []
+        # Of each piece: its text, where it starts, and how many tokens it has. Lists of simple
+        # values, since all of them are gone through at every change.
+        self._pieces: list[str] = []
         self._starts: list[int] = []
+        self._counts: list[int] = []
         self.text = text
+        self.tokens: NDArray[np.uint32] = np.empty(0, np.uint32)
+        """Another array after every change; none is written to."""
         self._put(0, 0, text)
-
-    @property
-    def tokens(self) -> NDArray[np.uint32]:
-        if not self._pieces:
-            return np.empty(0, np.uint32)
-        return np.concatenate([piece.tokens for piece in self._pieces])
 
     def replace(self, start: int, end: int, new: str) -> None:
         """Put `new` in the place of the characters [start, end), which must be in the text."""
@@ -70,7 +64,7 @@ class Buffer:
             first = max(0, bisect_right(self._starts, start - before) - 1)
             last = bisect_left(self._starts, end + self._reach)
         offset = self._starts[first] if first < len(self._starts) else 0
-        old = "".join(piece.text for piece in self._pieces[first:last])
+        old = "".join(self._pieces[first:last])
         self._put(first, last, old[: start - offset] + new + old[end - offset :])
 
     def become(self, text: str) -> None:
@@ -81,11 +75,14 @@ class Buffer:
 
     def _put(self, first: int, last: int, text: str) -> None:
         """Put `text` in the place of the pieces [first, last)."""
-        texts = list(self._cut_up(text))
-        tokens = self._tokenizer.encode_many(texts)
-        self._pieces[first:last] = map(_Piece, texts, tokens)
-        ends = accumulate(len(piece.text) for piece in self._pieces)
-        self._starts = [0, *ends][: len(self._pieces)]
+        pieces = list(self._cut_up(text))
+        made = self._tokenizer.encode_many(pieces)
+        before = sum(self._counts[:first])
+        behind = before + sum(self._counts[first:last])
+        self.tokens = np.concatenate([self.tokens[:before], *made, self.tokens[behind:]])
+        self._counts[first:last] = map(len, made)
+        self._pieces[first:last] = pieces
+        self._starts = [0, *accumulate(map(len, self._pieces))][: len(self._pieces)]
 
     def _cut_up(self, text: str) -> Iterator[str]:
         start = 0

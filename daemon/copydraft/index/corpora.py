@@ -84,6 +84,7 @@ class Corpora:
         self._lock = threading.Lock()
         self.snapshots = {p.name: Snapshots(self.cache, p.field) for p in printings}
         self._seen_stamp: object = None
+        self._seen_additions: list[Library] = []
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="index-reader")
         self.queue = UpdateQueue(lambda _: self._refresh())
 
@@ -155,21 +156,33 @@ class Corpora:
     # --- in the reader's thread, or in the queue's ---
 
     def _open(self, workspace: Workspace) -> None:
-        tokenizer = self.tokenizer.fingerprint
-        libraries = libraries_of(workspace.root) if self._libraries else []
-        try:
-            if self._libraries and self._additions_file:
-                libraries += additions.listed(self._additions_file)
-        except DiskProblem as error:
-            _log.warning("%s; %s", error.message, error.hint)
-        workspace.know(tokenizer, libraries)
+        self._know(workspace)
         self._refresh()
         workspace.start(watch=self._watch)
+
+    def _know(self, workspace: Workspace) -> None:
+        libraries = libraries_of(workspace.root) if self._libraries else []
+        workspace.know(self.tokenizer.fingerprint, [*libraries, *self._added()])
+
+    def _added(self) -> list[Library]:
+        """Directories that the user added for all workspaces."""
+        if not self._libraries or self._additions_file is None:
+            return []
+        try:
+            return additions.listed(self._additions_file)
+        except DiskProblem as error:
+            _log.warning("%s; %s", error.message, error.hint)
+            return []
 
     def _refresh(self) -> None:
         self._seen_stamp = self.cache.stamp()
         with self._lock:
             opened = list(self._workspaces.values())
+        added = self._added()
+        if added != self._seen_additions:  # by the command line, meanwhile
+            self._seen_additions = added
+            for workspace in opened:
+                self._know(workspace)
         for name, snapshots in self.snapshots.items():
             lost = set(snapshots.refresh({k for w in opened for k in w.keys(name)}))
             for workspace in opened:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from copydraft.errors import FileProblem
 from copydraft.index import compact, shards
@@ -20,6 +20,8 @@ from copydraft.workspace.documents import read_document
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
     from sqlite_utils import Database
 
     from copydraft.index.cache import IndexCache
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 _BATCH_BYTES = 6_000_000
 """Text of about two million tokens: some seconds of work."""
 _BATCH_FILES = 5000
+_TOLD_CHARACTERS = 500_000
+"""Tokenised at once: about half a second of work, after which progress is told."""
 
 _CLOCK_STEP_NS = 50_000_000
 """File systems note times in steps of some milliseconds."""
@@ -41,11 +45,9 @@ class Progress(NamedTuple):
     """How far an update is."""
 
     files: int
-    """Looked at so far."""
-    read: int
-    """Of these new or changed."""
+    """Done with so far."""
     tokens: int
-    """Indexed anew."""
+    """Tokenised so far, of files that are new or changed."""
 
 
 class Changes(NamedTuple):
@@ -68,6 +70,7 @@ class _File(NamedTuple):
 
 
 Report = Callable[[Progress], None]
+T = TypeVar("T")
 
 
 def update(
@@ -121,11 +124,11 @@ class _Update:
         self._known = shards.known(db, self._corpus)
         self._room = most_tokens - sum(s.live for s in shards.stored(db, self._corpus))
         self._seen: set[str] = set()
-        self._read = self._tokens = self._added = self._left_out = 0
+        self._done = self._tokens = self._added = self._left_out = 0
 
     def run(self, only: list[Path] | None) -> Changes:
         found = self._scanner.scan() if only is None else self._scanner.look(only)
-        for batch in _batches(self._new(found)):
+        for batch in _grouped(self._new(found), lambda file: file.size, _BATCH_BYTES):
             self._keep(batch)
         gone = self._concerned(only) - self._seen
         if gone:
@@ -141,6 +144,8 @@ class _Update:
             known = self._known.get(file.path)
             if known is None or known[:3] != (file.size, file.modified, file.changed):
                 yield file
+            else:
+                self._done += 1
 
     def _concerned(self, only: list[Path] | None) -> set[str]:
         """Known files that would have been seen, were they still there."""
@@ -171,7 +176,7 @@ class _Update:
                 changed.append(read)
             else:
                 self._left_out += 1
-        self._read += len(batch)
+        self._done += len(batch) - len(changed)
         if same:
             shards.touch(self._db, self._corpus, same)
         if changed or no_text:
@@ -179,18 +184,24 @@ class _Update:
         self._tell()
 
     def _write(self, changed: list[_File], no_text: dict[str, Known]) -> None:
-        texts = [self._printing.printed(file.text) for file in changed]
         documents = [
             (Source("", file.path, "", file.known.modified), tokens)
-            for file, tokens in zip(changed, self._tokenizer.encode_many(texts), strict=True)
+            for file, tokens in zip(changed, self._tokenised(changed), strict=True)
         ]
         segment = build(documents) if documents else None
         files = {file.path: file.known for file in changed} | no_text
         shards.replace(self._db, self._corpus, files, segment)
-        tokens = sum(len(tokens) for _, tokens in documents)
-        self._room -= tokens
-        self._tokens += tokens
+        self._room -= sum(len(tokens) for _, tokens in documents)
         self._added += len(changed)
+
+    def _tokenised(self, files: list[_File]) -> Iterator[NDArray[np.uint32]]:
+        for some in _grouped(files, lambda file: len(file.text), _TOLD_CHARACTERS):
+            texts = [self._printing.printed(file.text) for file in some]
+            for tokens in self._tokenizer.encode_many(texts):
+                self._tokens += len(tokens)
+                yield tokens
+            self._done += len(some)
+            self._tell()
 
     def _content(self, file: FoundFile) -> _File | None:
         """The file's text, "" and no digest if it is none; None if it cannot be read now."""
@@ -212,21 +223,21 @@ class _Update:
         return _File(file.path, known._replace(digest=document.fingerprint), text)
 
     def _tell(self) -> None:
-        self._report(Progress(len(self._seen), self._read, self._tokens))
+        self._report(Progress(self._done, self._tokens))
 
 
-def _batches(files: Iterator[FoundFile]) -> Iterator[list[FoundFile]]:
-    """Files in groups of about `_BATCH_BYTES`."""
-    batch: list[FoundFile] = []
-    size = 0
-    for file in files:
-        batch.append(file)
-        size += file.size
-        if size >= _BATCH_BYTES or len(batch) == _BATCH_FILES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+def _grouped(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
+    """Items in groups of about `most` in size, and of `_BATCH_FILES` at most."""
+    group: list[T] = []
+    total = 0
+    for item in items:
+        group.append(item)
+        total += size(item)
+        if total >= most or len(group) == _BATCH_FILES:
+            yield group
+            group, total = [], 0
+    if group:
+        yield group
 
 
 def contents(db: Database, key: CorpusKey) -> dict[str, list[int]]:

@@ -40,7 +40,7 @@ _LEAST_SHOWN = 16
 _MARKS = 3
 _FAR_CHARS = 8192
 """Text beyond the window, on either side, that is copied from."""
-_UNFINISHED = re.compile(r"(?:\s?\w{1,24}|\s?[^\w\s]+|\s+)\Z")
+_UNFINISHED = re.compile(r"(?:\s?\w{1,16}|\s?[^\w\s]+|\s+)\Z")
 """What of a line may be the beginning of a longer token."""
 
 
@@ -154,7 +154,7 @@ def finish(
     text = written[: end_of(written, place, final=True)]
     cut_off = stop_reason in ("length", "context") and len(text) == len(written)
     if place.in_line:
-        text = without_rest(text, place.rest)
+        text = without_rest(text, place)
     else:
         whole_lines = text[: text.rfind("\n") + 1]
         text = (whole_lines if cut_off and whole_lines.strip() else text).rstrip()

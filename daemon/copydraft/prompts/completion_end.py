@@ -65,17 +65,19 @@ def end_of(answer: str, place: Place, *, final: bool = False) -> int | None:
     return len(answer) if final else None
 
 
-def without_rest(text: str, rest: str) -> str:
+def without_rest(text: str, place: Place) -> str:
     """A completion inside a line, without what of the line's rest it repeats at its end.
 
-    Nothing is taken away that closes what the completion itself opened.
+    Where the line's brackets would then match less than before, it is no repetition.
     """
-    again = rest.strip()
-    kept = text.rstrip()
+    kept, again = text.rstrip(), place.rest.rstrip()
+    if not kept.endswith(again):
+        again = again.lstrip()
     if not again or not kept.endswith(again):
         return text
     shorter = kept.removesuffix(again)
-    return text if _unclosed(shorter) > _unclosed(kept) else shorter
+    with_it, without = (_unmatched(place.head + middle + place.rest) for middle in (kept, shorter))
+    return text if without > with_it else shorter
 
 
 def _indentation(line: str) -> int:
@@ -84,12 +86,12 @@ def _indentation(line: str) -> int:
     return len(blank.expandtabs(4))
 
 
-def _unclosed(text: str) -> int:
-    """Brackets that stay open."""
+def _unmatched(line: str) -> int:
+    """Brackets that have no partner."""
     stack: list[str] = []
-    for character in text:
-        if character in _BRACKETS.values():
-            stack.append(character)
-        elif stack and _BRACKETS.get(character) == stack[-1]:
+    for character in line:
+        if stack and _BRACKETS.get(character) == stack[-1]:
             stack.pop()
+        elif character in _BRACKETS or character in _BRACKETS.values():
+            stack.append(character)
     return len(stack)

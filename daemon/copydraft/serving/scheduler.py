@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from copydraft import paths, traces
@@ -221,6 +222,9 @@ class Scheduler:
         if kind == "complete":
             earlier += self._completions.of(generation.workspace)
         search = self._workspaces.search(generation.workspace, format_of(request, loaded))
+        if search is not None and kind == "complete":
+            # Its own document goes on at the place with what stands behind it: no completion.
+            search = search.without(_below(generation.workspace, path))
 
         def drafter(task: Task, costs: list[float]) -> Drafter:
             # Of places that match as long, the last counts: the prompt's.
@@ -315,6 +319,12 @@ class Scheduler:
         if self._active is None and not self._waiting:
             self._idle_since = time.monotonic()
         self._changed.notify_all()
+
+
+def _below(root: str, path: str) -> str:
+    """A document's path as its workspace names it."""
+    absolute = PurePath(path)
+    return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else path
 
 
 def _stopping() -> Cancelled:

@@ -22,7 +22,8 @@ function partsOf(answer) {
 }
 
 function originOf(part) {
-  const size = `${count(part.to - part.from)} characters`;
+  const length = part.to - part.from;
+  const size = length === 1 ? "1 character" : `${count(length)} characters`;
   if (part.corpus === "") return `newly written by the model: ${size}`;
   const meaning = MEANINGS[part.corpus] ?? part.corpus;
   return `copied from ${meaning}${part.path ? `, ${part.path}` : ""}: ${size}`;

@@ -27,6 +27,8 @@ _FOREIGN_DIRECTORIES = {
     *(".git", ".hg", ".svn", ".jj", ".cache", ".tox", ".nox", ".venv", "venv", "node_modules"),
     *("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "site-packages"),
 }
+_BESIDE_A_STANDARD_LIBRARY = ("site-packages", "test")
+"""Packages that were installed, and half of Python's own text, which no one calls into."""
 _ENVIRONMENT = "pyvenv.cfg"
 """A directory with this file is a Python environment, whatever its name."""
 
@@ -170,7 +172,10 @@ class Scanner:
         if status is None or not stat.S_ISDIR(status.st_mode) or is_secret(f"{name}/"):
             return False
         if self._library:
-            return name not in _FOREIGN_DIRECTORIES or name in ("node_modules", "site-packages")
+            if name in _BESIDE_A_STANDARD_LIBRARY and (self._root / base / "os.py").exists():
+                return False
+            wanted = name in ("node_modules", "site-packages")
+            return wanted or name not in _FOREIGN_DIRECTORIES
         return (
             name not in _FOREIGN_DIRECTORIES
             and not (self._root / base / name / _ENVIRONMENT).exists()

@@ -13,7 +13,11 @@ import pytest
 
 from tests.e2e.vscode import host, install
 
-LIMIT_S = 400.0
+LIMIT_S = 800.0
+
+# Read at import: later, tests have an environment of their own.
+_KEEP = "COPYDRAFT_TEST_KEEP" in os.environ
+_SHOTS = os.environ.get("COPYDRAFT_TEST_SHOTS")
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +34,7 @@ def vscode_home() -> Iterator[Path]:
     """A short path: that of a socket may have about a hundred bytes."""
     path = Path(tempfile.mkdtemp(prefix="copydraft-vscode-"))
     yield path
-    if "COPYDRAFT_TEST_KEEP" not in os.environ:
+    if not _KEEP:
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -45,3 +49,11 @@ def outcomes(installed: install.Installed, vscode_home: Path) -> dict[str, str]:
     assert report.exists(), f"no test was run (status {status}):\n{said[-4000:]}"
     lines = report.read_text().splitlines()
     return {one["name"]: one["fault"] for one in map(json.loads, lines)}
+
+
+@pytest.fixture
+def shots(vscode_home: Path) -> Path:
+    """Where screenshots go."""
+    folder = Path(_SHOTS) if _SHOTS else vscode_home / "shots"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

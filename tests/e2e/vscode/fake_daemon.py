@@ -4,6 +4,7 @@
 | ---------------- | ------------------------------------------------------------------ |
 | `slow MS\nTEXT`  | the lines of TEXT, one Delta each, MS milliseconds apart           |
 | `gate FILE\nTEXT`| the same; the last line waits until FILE exists                    |
+| `Fix …`          | `fixed = True` instead of the lines                                |
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from copydraft.protocol import (
 from copydraft.serving.service import Emit
 from tests.fixtures.fake_service import FakeService, FakeTicket, Request, stats
 
-PAUSE_S = 0.01
+PAUSE_S = 0.02
 
 
 class SlowService(FakeService):
@@ -38,6 +39,8 @@ class SlowService(FakeService):
 
     def submit(self, request: Request, emit: Emit) -> FakeTicket:
         verb, rest = _wish(request)
+        if verb == "Fix":
+            verb, rest = "slow", "0\nfixed = True\n"
         if verb not in ("slow", "gate"):
             return super().submit(request, emit)
         ticket = FakeTicket(request, emit)
@@ -59,9 +62,9 @@ def _write(ticket: FakeTicket, verb: str, rest: str) -> None:
     limit, _, text = rest.partition("\n")
     lines = text.splitlines(keepends=True)
     for count, line in enumerate(lines, 1):
-        if verb == "slow":
-            ticket.wake.wait(int(limit) / 1000)
-        elif count == len(lines):
+        # Not all at once: the server sends what comes within milliseconds together.
+        ticket.wake.wait(int(limit) / 1000 if verb == "slow" else 5 * PAUSE_S)
+        if verb == "gate" and count == len(lines):
             while not Path(limit).exists() and not ticket.ended:
                 time.sleep(PAUSE_S)
         if ticket.ended:

@@ -55,6 +55,20 @@ def settings() -> dict[str, Any]:
     }
 
 
+def query(*, folder: str, payload: list[list[str]]) -> str:
+    """The part of the page's address that says what VS Code opens."""
+    said = json.dumps(payload, separators=(",", ":"))
+    return urllib.parse.urlencode({"folder": folder, "payload": said})
+
+
+def end(server: subprocess.Popen[bytes]) -> None:
+    server.terminate()
+    try:
+        server.wait(20)
+    except subprocess.TimeoutExpired:
+        server.kill()
+
+
 def isolated(home: Path, **more: str) -> dict[str, str]:
     """An environment whose user lives in `home`."""
     places = {
@@ -68,7 +82,11 @@ def isolated(home: Path, **more: str) -> dict[str, str]:
     for place in places.values():
         (home / place).mkdir(parents=True, exist_ok=True)
     (home / "run").chmod(0o700)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COPYDRAFT_")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("COPYDRAFT_") or name == "COPYDRAFT_TEST_ONLY"
+    }
     return {**kept, **{name: str(home / place) for name, place in places.items()}, **more}
 
 
@@ -95,9 +113,7 @@ def extension_host(installed: Installed, home: Path, environment: dict[str, str]
         ["extensionDevelopmentPath", f"{origin}{EXTENSION}"],
         ["extensionTestsPath", f"{origin}{EXTENSION}/dist/test/index.js"],
     ]
-    query = urllib.parse.urlencode(
-        {"folder": workspace, "payload": json.dumps(payload, separators=(",", ":"))}
-    )
+    address = query(folder=str(workspace), payload=payload)
     command = (
         installed.node,
         installed.vscode / "out/server-main.js",
@@ -112,13 +128,9 @@ def extension_host(installed: Installed, home: Path, environment: dict[str, str]
     ):
         try:
             wait_for(f"http://127.0.0.1:{port}/version", server)
-            yield f"http://127.0.0.1:{port}/?{query}"
+            yield f"http://127.0.0.1:{port}/?{address}"
         finally:
-            server.terminate()
-            try:
-                server.wait(20)
-            except subprocess.TimeoutExpired:
-                server.kill()
+            end(server)
 
 
 def drive(installed: Installed, home: Path, url: str, limit_s: float) -> tuple[int, str]:

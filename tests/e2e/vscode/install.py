@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from bootstrap.npm import prepare_npm
+
 HOST = Path(__file__).with_name("host")
 EXTENSION = Path(__file__).parents[3] / "vscode-extension"
 
@@ -68,10 +70,7 @@ def build_extension() -> None:
     Raises:
         subprocess.CalledProcessError: npm or esbuild failed; what they say is on stderr.
     """
-    lock, stamp = EXTENSION / "package-lock.json", EXTENSION / "node_modules/.package-lock.json"
-    if not stamp.exists() or stamp.stat().st_mtime < lock.stat().st_mtime:
-        _run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=EXTENSION)
-        stamp.touch()
+    prepare_npm(EXTENSION, _HOME)
     for script in ("build", "build:test"):
         _run("npm", "run", "--silent", script, cwd=EXTENSION)
 

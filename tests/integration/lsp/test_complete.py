@@ -31,7 +31,7 @@ def asking(
 
 async def completed(
     editor: Editor, uri: str, at: tuple[int, int], *, invoked: bool = False
-) -> list[tuple[str, types.Range]]:
+) -> list[tuple[Any, Any]]:
     answer = await asking(editor, uri, at, invoked=invoked)
     assert isinstance(answer, types.InlineCompletionList)
     return [(item.insert_text, item.range) for item in answer.items]

@@ -229,3 +229,51 @@ async def test_a_selection_of_another_version_is_refused(editor: Editor, daemon:
     with pytest.raises(JsonRpcException, match="the document has changed since"):
         await editor.command(EDIT, arguments)
     assert daemon.service.tickets == []
+
+
+@pytest.mark.parametrize("text", ["a = 1", "a = 1\n", "😀 = 1\r"])
+async def test_in_a_file_of_one_line_an_edit_lands_in_its_column(editor: Editor, text: str) -> None:
+    uri = editor.open(text)
+    new = text.replace("1", "2")
+    await editor.command(EDIT, editor.arguments(uri, (0, 1), instruction=f"echo {new}"))
+    assert editor.texts[uri] == new
+    (change,) = editor.applied[0].edit.document_changes or ()
+    assert isinstance(change, types.TextDocumentEdit)
+    assert [getattr(edit, "new_text", None) for edit in change.edits] == ["2"]
+
+
+async def test_the_document_asked_for_is_edited_whatever_is_opened_meanwhile(
+    editor: Editor, daemon: Running
+) -> None:
+    uri = editor.open(TEXT)
+    asked = editor.ask(EDIT, editor.arguments(uri, (1, 2), instruction="flood 3"))
+    other = editor.open(TEXT, "file:///w/b.py")
+    editor.type(other, (1, 0), "z")
+    await asked
+    assert (editor.texts[uri], editor.texts[other]) == ("a = 1\nc = 1\n", "a = 1\nzb = 1\nc = 1\n")
+
+
+async def test_a_formatter_between_two_edits_confuses_neither(editor: Editor) -> None:
+    uri = editor.open(TEXT)
+    await editor.command(EDIT, editor.arguments(uri, (2, 3), instruction="echo c=3\n"))
+    second = editor.ask(EDIT, editor.arguments(uri, (0, 1), instruction="echo a = 3\n"))
+    editor.type(uri, (2, 1), " = ", (2, 2))
+    editor.client.text_document_did_save(
+        types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri), editor.texts[uri])
+    )
+    await second
+    assert editor.texts[uri] == "a = 3\nb = 1\nc = 3\n"
+
+
+async def test_renaming_the_file_ends_the_request_and_leaves_the_new_one_alone(
+    editor: Editor, daemon: Running
+) -> None:
+    uri = editor.open(TEXT)
+    asked = editor.ask(EDIT, editor.arguments(uri, (1, 2), instruction="hold", id="one"))
+    await until(lambda: bool(editor.deltas))
+    editor.close(uri)
+    renamed = editor.open(TEXT, "file:///w/renamed.py")
+    with pytest.raises(JsonRpcException, match="the document was closed while the model wrote"):
+        await asked
+    await until(lambda: daemon.service.outcomes == ["cancelled"])
+    assert (editor.applied, editor.texts[renamed]) == ([], TEXT)

@@ -211,3 +211,16 @@ async def test_a_daemon_that_is_killed_holds_up_nothing() -> None:
             editor.type(uri, (0, 0), "x")
         await editor.synced()
         assert editor.messages == []
+
+
+async def test_documents_of_one_folder_are_not_seen_in_another(daemon: Running) -> None:
+    async with editing(folders=["file:///one", "file:///two"]) as editor:
+        uri = editor.open("of one\n", "file:///one/a.py")
+        other = editor.open("of two\n", "file:///two/a.py")
+        await until(lambda: texts(daemon.service, "/two") == {"a.py": "of two\n"})
+        await until(lambda: texts(daemon.service, "/one") == {"a.py": "of one\n"})
+        for each in (uri, other):
+            asked = editor.arguments(each, (0, 1), question="echo x")
+            await editor.command("copydraft.explain", asked)
+    workspaces = [ticket.request.generation.workspace for ticket in daemon.service.tickets]
+    assert workspaces == ["/one", "/two"]
