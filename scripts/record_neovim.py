@@ -1,6 +1,6 @@
 """Records the screen of a real Neovim while an edit streams into it, as an SVG.
 
-    .venv/bin/python scripts/record_neovim.py docs/neovim.svg [--model NAME]
+    ./scripts/record-neovim docs/neovim.svg [--model NAME]
 
 The sample file is copied and edited there. The screen is kept at the last moment before the edit
 is complete, so that the preview is seen half-way; Neovim draws it itself, by its protocol for

@@ -88,6 +88,8 @@ def test_an_end_is_known_only_when_nothing_can_change_it() -> None:
         ("f(|): void {", "value: string): void {", "value: string"),
         ("f(|b)", "a, ", "a, "),
         ("a = | + 1", "b + 1", "b"),
+        ("f(|area(1.0))", "area(1.0), area(2.0))", ""),
+        ("f(|area(1.0))", "are, ", "are, "),
     ],
 )
 def test_the_rest_of_the_line_is_not_written_again(line: str, text: str, kept: str) -> None:

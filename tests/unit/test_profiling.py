@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
+from numpy.typing import NDArray
+
 from copydraft.evaluation import profiling
+from copydraft.index.search import Search, Shown
+from copydraft.index.segment import Source as Place
+from copydraft.index.segment import build
 from copydraft.traces import Source, Trace
 
 FLAT = {"flat": [1 + 0.012 * drafted for drafted in range(64)]}
@@ -28,6 +34,10 @@ def copied(kind: str, count: int, every: int) -> list[Trace]:
     return traces
 
 
+def array(tokens: list[int]) -> NDArray[np.uint32]:
+    return np.array(tokens, np.uint32)
+
+
 def nothing() -> None:
     pass
 
@@ -37,6 +47,15 @@ def test_every_kind_has_a_profile_of_its_own() -> None:
     profiles = profiling.learn(traces, FLAT, nothing)
     assert profiles.keys() == {"edit", "explain"}
     assert profiles["edit"].passes < profiles["explain"].passes / 2
+
+
+def test_what_the_corpora_offer_is_learned_beside_the_session() -> None:
+    text = list(range(6000, 6300))
+    search = Search([Shown(build([(Place("workspace", "b.py", "file", 0), array(text))]), ())])
+    traces = [Trace(kind="edit", prompt=[1], output=text) for _ in range(3)]
+    learned = profiling.learn(traces, FLAT, nothing, lambda _: search)["edit"].weights
+    assert learned["corpus run 6"] > 0
+    assert not any(name.startswith("suffix") for name in learned)
 
 
 def test_where_most_text_is_new_the_cap_is_low() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from copydraft.engine.llama import Model
 from copydraft.errors import BadRequest, FileProblem
-from copydraft.evaluation.traces import EditTask, read
+from copydraft.evaluation.traces import EditTask, Vocabulary, read
 from copydraft.tokens import Document
 from copydraft.traces import Trace
 
@@ -109,6 +109,23 @@ def test_the_region_is_a_document_and_the_answer_is_not(tmp_path: Path, dense_mo
     assert [source.corpus for source in trace.documents] == ["region"]
     assert text_of(trace.documents[0].tokens, dense_model) == "\n    return a\n```"
     assert trace.repo == "team/project"
+
+
+def test_a_task_can_be_asked_in_every_format(dense_model: Path) -> None:
+    trace = Vocabulary(dense_model).trace(TASK, "search-replace")
+    region = trace.documents[0].tokens
+    assert ">>>>>>> REPLACE" in text_of(region, dense_model)
+    assert text_of(trace.output, dense_model).startswith(
+        "\n    return a\n=======\n    return a + b\n>>>>>>> REPLACE"
+    )
+
+
+def test_a_raw_trace_has_the_region_as_it_stands_in_the_file(dense_model: Path) -> None:
+    vocabulary = Vocabulary(dense_model)
+    trace = vocabulary.trace(TASK, "search-replace")
+    raw = vocabulary.raw(trace, TASK)
+    assert text_of(raw.documents[0].tokens, dense_model) == "    return a\n"
+    assert (raw.prompt, raw.output) == (trace.prompt, trace.output)
 
 
 def test_a_vocabulary_without_weights_reads_text_as_the_model_does(dense_model: Path) -> None:

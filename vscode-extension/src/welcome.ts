@@ -94,7 +94,9 @@ export class Welcome implements vscode.Disposable {
   private async trySample(): Promise<void> {
     const content = await readFile(join(this.context.extensionPath, "media", "sample.py"), "utf8");
     const document = await vscode.workspace.openTextDocument({ language: "python", content });
-    const editor = await vscode.window.showTextDocument(document, vscode.ViewColumn.Beside);
+    const beside = vscode.window.tabGroups.activeTabGroup.tabs.length > 0;
+    const column = beside ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
+    const editor = await vscode.window.showTextDocument(document, column);
     editor.selection = new vscode.Selection(0, 0, document.lineCount, 0);
     await vscode.commands.executeCommand("copydraft.editSelection");
   }

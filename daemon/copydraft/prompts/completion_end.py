@@ -6,11 +6,15 @@ completion is one block, up to a blank line or to the end of the block that it b
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import NamedTuple
 
 _CLOSER = re.compile(r"\s*(?:[)\]}]|</|end\b|fi\b|done\b|esac\b)")
 """Begins a line that belongs to the block that it closes."""
+
+_ANOTHER_VERSION = 6
+"""Characters."""
 
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
@@ -68,13 +72,15 @@ def end_of(answer: str, place: Place, *, final: bool = False) -> int | None:
 def without_rest(text: str, place: Place) -> str:
     """A completion inside a line, without what of the line's rest it repeats at its end.
 
-    Where the line's brackets would then match less than before, it is no repetition.
+    Where the line's brackets would then match less than before, it is no repetition. One that
+    begins as the rest does is another version of it: nothing of that fits in front of it.
     """
     kept, again = text.rstrip(), place.rest.rstrip()
     if not kept.endswith(again):
         again = again.lstrip()
     if not again or not kept.endswith(again):
-        return text
+        same = len(posixpath.commonprefix([kept.lstrip(), again]))
+        return text if same < _ANOTHER_VERSION else ""
     shorter = kept.removesuffix(again)
     with_it, without = (_unmatched(place.head + middle + place.rest) for middle in (kept, shorter))
     return text if without > with_it else shorter

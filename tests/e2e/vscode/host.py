@@ -55,12 +55,6 @@ def settings() -> dict[str, Any]:
     }
 
 
-def query(*, folder: str, payload: list[list[str]]) -> str:
-    """The part of the page's address that says what VS Code opens."""
-    said = json.dumps(payload, separators=(",", ":"))
-    return urllib.parse.urlencode({"folder": folder, "payload": said})
-
-
 def end(server: subprocess.Popen[bytes]) -> None:
     server.terminate()
     try:
@@ -113,7 +107,8 @@ def extension_host(installed: Installed, home: Path, environment: dict[str, str]
         ["extensionDevelopmentPath", f"{origin}{EXTENSION}"],
         ["extensionTestsPath", f"{origin}{EXTENSION}/dist/test/index.js"],
     ]
-    address = query(folder=str(workspace), payload=payload)
+    said = json.dumps(payload, separators=(",", ":"))
+    query = urllib.parse.urlencode({"folder": workspace, "payload": said})
     command = (
         installed.node,
         installed.vscode / "out/server-main.js",
@@ -128,7 +123,7 @@ def extension_host(installed: Installed, home: Path, environment: dict[str, str]
     ):
         try:
             wait_for(f"http://127.0.0.1:{port}/version", server)
-            yield f"http://127.0.0.1:{port}/?{address}"
+            yield f"http://127.0.0.1:{port}/?{query}"
         finally:
             end(server)
 

@@ -29,8 +29,9 @@ async function run(command) {
 
 try {
   await page.goto(url, { waitUntil: "commit", timeout: 0 });
-  await page.locator(".tab", { hasText: file }).waitFor();
   await page.locator(".statusbar-item", { hasText: /Copydraft/ }).waitFor();
+  await page.locator(".explorer-folders-view .monaco-list-row", { hasText: file }).dblclick();
+  await page.locator(".tab", { hasText: file }).waitFor();
   await page.locator(".editor-instance .view-line").first().click();
   await page.keyboard.press("Control+A");
 

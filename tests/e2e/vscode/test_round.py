@@ -63,9 +63,7 @@ def code_server(
     ):
         try:
             host.wait_for(f"http://127.0.0.1:{port}/healthz", server)
-            opened = f"vscode-remote://127.0.0.1:{port}{workspace / FILE}"
-            query = host.query(folder=str(workspace), payload=[["openFile", opened]])
-            yield f"http://127.0.0.1:{port}/?{query}", environment
+            yield f"http://127.0.0.1:{port}/?folder={workspace}", environment
         finally:
             host.end(server)
             host.end_daemon(home)
