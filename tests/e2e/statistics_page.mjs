@@ -1,5 +1,5 @@
 // Opens the statistics page and prints what is on it as JSON: `statistics_page.mjs URL SCREENSHOT`.
-// CHROMIUM names the browser, PROFILE an empty directory, SCHEME the colours.
+// CHROMIUM names the browser, PROFILE an empty directory.
 import { chromium } from "playwright-core";
 
 import { FLAGS } from "./flags.mjs";
@@ -9,7 +9,6 @@ const context = await chromium.launchPersistentContext(process.env.PROFILE, {
   executablePath: process.env.CHROMIUM,
   args: FLAGS,
   viewport: { width: 1100, height: 900 },
-  colorScheme: process.env.SCHEME,
 });
 const page = await context.newPage();
 const complaints = [];

@@ -29,13 +29,13 @@ SPANS = [
 ]
 
 
-async def look(installed: install.Installed, url: str, picture: Path, scheme: str) -> Any:
+async def look(installed: install.Installed, url: str, picture: Path) -> Any:
     """What `statistics_page.mjs` sees at `url`."""
     host.prepare_script(installed, "flags.mjs")
     script = installed.root / SCRIPT.name
     script.write_bytes(SCRIPT.read_bytes())
     with tempfile.TemporaryDirectory() as profile:
-        browser = {"CHROMIUM": installed.browser, "PROFILE": profile, "SCHEME": scheme}
+        browser = {"CHROMIUM": installed.browser, "PROFILE": profile}
         process = await asyncio.create_subprocess_exec(
             *(installed.node, script, url, picture),
             env={**os.environ, **browser},
@@ -47,9 +47,8 @@ async def look(installed: install.Installed, url: str, picture: Path, scheme: st
 
 
 @pytest.mark.timeout(900)  # the first time, the browser is installed
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_the_page_shows_where_the_last_answer_came_from(
-    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if lacking := install.missing():
         pytest.skip(lacking)
@@ -62,7 +61,7 @@ async def test_the_page_shows_where_the_last_answer_came_from(
             watch = here.daemon._api.last.follow("edit", "a.py")
             watch(EditResult(text=TEXT, diff="", spans=SPANS, stats=ended, answer=TEXT))
             url = (await client.open_web()).url
-            seen = await look(installed, url, tmp_path / "page.png", scheme)
+            seen = await look(installed, url, tmp_path / "page.png")
 
     assert seen["complaints"] == []
     assert seen["unnamed"] == 0

@@ -323,9 +323,9 @@ function previewLenses({ session, merged: { marks } }: View): vscode.CodeLens[] 
 function said(session: EditSession): string {
   const what =
     session.instruction.length > 40 ? `${session.instruction.slice(0, 39)}…` : session.instruction;
-  if (!session.ready) return `$(loading~spin) ${what}: ${session.progress || "starting"}`;
+  if (!session.ready) return `$(loading~spin) ${what} · ${session.progress || "starting"}`;
   const { hunks } = session;
-  return `${what}: ${hunks.length} change${hunks.length === 1 ? "" : "s"}`;
+  return `${what} · ${hunks.length} change${hunks.length === 1 ? "" : "s"}`;
 }
 
 function lens(line: number, title: string, command: string, ...args: unknown[]): vscode.CodeLens {

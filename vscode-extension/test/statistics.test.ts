@@ -21,10 +21,12 @@ test("the statistics open in a view of their own, once", async () => {
   await open("a = 1\n");
   await command("copydraft.showStatistics");
   await command("copydraft.showStatistics");
-  const views = vscode.window.tabGroups.all
-    .flatMap((group) => group.tabs)
-    .filter((tab) => tab.label === "Copydraft Statistics");
-  assert.equal(views.length, 1);
+  const views = (): vscode.Tab[] =>
+    vscode.window.tabGroups.all
+      .flatMap((group) => group.tabs)
+      .filter((tab) => tab.label === "Copydraft Statistics");
+  await until("a view", () => views().length > 0);
+  assert.equal(views().length, 1);
 });
 
 test("the page may load nothing and runs only its own scripts", async () => {

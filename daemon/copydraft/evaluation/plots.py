@@ -189,10 +189,8 @@ def draw_formats(rows: Sequence[Row], path: Path) -> None:
     mine = [row for row in rows if row.curve == rows[0].curve]
     formats = list(dict.fromkeys(row.format for row in mine))
     bars = [("raw", CORPORA[-1]), *(("emission", corpora) for corpora in CORPORA)]
-    names = ["text as in files"] + [
-        f"text as printed{': ' if corpora == CORPORA[0] else ', + '}{corpora}"
-        for corpora in CORPORA
-    ]
+    names = ["text as in files, all corpora", "text as printed: session"]
+    names += [f"text as printed: + {corpora}" for corpora in CORPORA[1:]]
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(7, 2.6))
         axes = figure.subplots()

@@ -112,6 +112,14 @@ function usageRow(usage) {
   ];
 }
 
+/** What a day's drafts came from, a row for each corpus. */
+function draftRows({ name, drafted, accepted }) {
+  return Object.entries(drafted).map(([corpus, tokens]) => {
+    const right = accepted[corpus] ?? 0;
+    return [name, corpus, count(tokens), count(right), percent(right, tokens)];
+  });
+}
+
 const USAGE = [">requests", ">read", ">written", ">copied", ">passes", ">saved", ">accepted", ">tokens/s"];
 
 function showReport(report) {
@@ -125,7 +133,10 @@ function showReport(report) {
   update("kinds-table", report, (element) => {
     element.replaceChildren(table("Requests by kind", ["kind", ...USAGE], report.by_kind.map(usageRow)));
     byId("models-table").replaceChildren(table("Requests by model", ["model", ...USAGE], report.by_model.map(usageRow)));
-    byId("days-table").replaceChildren(table("Requests by day", ["day", ...USAGE], report.by_day.map(usageRow)));
+    byId("days-table").replaceChildren(
+      table("Requests by day", ["day", ...USAGE], report.by_day.map(usageRow)),
+      table("Drafted tokens by day and corpus", ["day", "corpus", ">drafted", ">accepted", ">share"], report.by_day.flatMap(draftRows)),
+    );
     const corpora = Object.entries(total.drafted).sort((one, other) => other[1] - one[1]);
     const rows = corpora.map(([corpus, drafted]) => {
       const accepted = total.accepted[corpus] ?? 0;

@@ -8,7 +8,8 @@ from pathlib import Path
 from copydraft import launch
 from copydraft_lsp.__main__ import main
 
-launch.COMMAND = (sys.executable, str(Path(__file__).with_name("fake_daemon.py")))
+_DAEMON = str(Path(__file__).with_name("fake_daemon.py"))
+launch.COMMAND = (sys.executable, _DAEMON)  # type: ignore[assignment]  # as many words as it has
 
 if __name__ == "__main__":
     main()

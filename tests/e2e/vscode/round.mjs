@@ -49,6 +49,11 @@ try {
 
   await page.keyboard.press("Control+Enter");
   await page.locator(".tab", { hasText: `Copydraft: ${file}` }).waitFor({ state: "detached" });
+  seen.lines = await page.locator(".editor-instance .view-line").evaluateAll((lines) =>
+    lines
+      .sort((a, b) => parseInt(a.style.top) - parseInt(b.style.top))
+      .map((line) => line.innerText.replaceAll("\u00a0", " ").trimEnd()),
+  );
   await page.keyboard.press("Control+S");
   await page.locator(".tab.dirty").waitFor({ state: "detached" });
   await shot("accepted");

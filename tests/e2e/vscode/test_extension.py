@@ -15,7 +15,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.timeout(900)  # the first time, VS Code is installed
+@pytest.mark.timeout(1800)  # the first time, VS Code is installed
 @pytest.mark.parametrize("name", NAMES)
 def test_in_the_extension_host(name: str, outcomes: dict[str, str]) -> None:
     assert outcomes.get(name, "it was not run, or did not end") == ""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 import kill_lsp
 
 
+@pytest.mark.timeout(600)
 async def test_ten_kills_of_server_or_daemon_leave_nothing_hanging_and_no_process() -> None:
     report = await kill_lsp.run(10, seed=3)
     assert report["servers"] + report["daemons"] == 10
