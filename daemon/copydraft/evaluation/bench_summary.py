@@ -174,7 +174,7 @@ def verification_step(rows: Sequence[Measured]) -> dict[str, float] | None:
 
 def tables(result: dict[str, Any]) -> list[Table]:
     """A summary to be read: for each kind the arms, and one verification step."""
-    where = f"{result['model']} on {result['device']}, {result['threads']} threads"
+    where = f"{result['model']} on {result['device']}, threads: {result['threads']}"
     made = []
     for kind, of in result["kinds"].items():
         made.append(_arms_table(f"{kind}: {where}", of["arms"]))

@@ -63,7 +63,7 @@ def draw_bench(heading: Heading, rows: Rows, path: Path) -> None:
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(11, max(1, len(kinds)) * (1.6 + 0.19 * most)))
         figure.suptitle(
-            f"{heading.model}, {heading.device}, {heading.threads} threads",
+            f"{heading.model}, {heading.device}, threads: {heading.threads}",
             fontsize=9,
             x=0.01,
             ha="left",
