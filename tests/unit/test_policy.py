@@ -59,6 +59,14 @@ def test_a_pass_that_promises_less_than_the_usual_text_for_its_time_stays_narrow
     assert Policy(fast).choose([candidate(0)]) is None
 
 
+def test_a_sure_copy_is_cut_into_the_widths_that_cost_least_for_each_token() -> None:
+    # Eight tokens together are cheap; each further one still costs less than a pass of its own.
+    costs = [1 + 0.05 * min(drafted, 7) + 0.6 * max(0, drafted - 7) for drafted in range(64)]
+    chosen = Policy(edits(costs)).choose([candidate(32)])
+    assert chosen is not None
+    assert len(chosen.tokens) == 7
+
+
 def test_no_more_is_looked_at_than_the_cost_table_and_the_caller_allow() -> None:
     policy = Policy(edits([1.0] * 5))
     assert (policy.longest(40), policy.longest(2)) == (4, 2)

@@ -5,8 +5,12 @@ With s(i) the chance that token i is right if those before it were, k drafted to
 E(k) = s(1) + s(1) s(2) + … expected tokens (Leviathan, Kalman, Matias 2023, with an acceptance
 that depends on the place). What is to be high is text per time over a whole answer, not in one
 pass, so each pass pays for its time at the rate λ that is usual (Dinkelbach 1967: the ratio of two
-sums is greatest where the sum of E(k) + 1 - λ c(k + 1) is). A pass that wins more than the usual
-rate drafts longer than the best ratio of its own would allow, an unsure one less.
+sums is greatest where the sum of g(k) = E(k) + 1 - λ c(k + 1) is). A pass that wins more than the
+usual rate drafts longer than the best ratio of its own would allow, an unsure one less.
+
+A pass that is right to its end leaves the copy where it can be gone on with, and wins as much
+again: with r(k), the chance of that, g(k) (1 + r(k) + r(k)² + …) = g(k) / (1 - r(k)) in all. So where
+a wide pass costs more for each token than a narrow one, a sure copy is cut into the cheap widths.
 """
 
 from __future__ import annotations
@@ -23,6 +27,9 @@ _FADING = 0.995
 _CAUTION = 0.8
 """The rate that a pass pays, of the usual one: on the development edits, between most text per
 pass and most text per time."""
+
+_SUREST = 0.99
+"""No copy is taken for surer to be right to the end of a pass: what follows it is not endless."""
 
 _HOPELESS = 0.01
 """Chance below which a longer draft is not looked at."""
@@ -92,7 +99,7 @@ class Policy:
         """The candidate that brings most, cut to its best length; None where plain is better."""
         # Plain decoding writes a token for 1: less is never worth while.
         price = max(1.0, _CAUTION * self._experience.rate)
-        best, best_gain = None, 1.0 - price
+        best, best_value = None, 1.0 - price
         for candidate in candidates:
             reached, expected = 1.0, 1.0
             chances = self._experience.survival.chances(candidate)
@@ -101,8 +108,9 @@ class Policy:
                 reached *= chance
                 expected += reached
                 gain = expected - price * cost
-                if gain > best_gain:
-                    best_gain, best = gain, (candidate, length)
+                value = gain / (1.0 - min(reached, _SUREST)) if gain > 0 else gain
+                if value > best_value:
+                    best_value, best = value, (candidate, length)
                 if reached < _HOPELESS:
                     break
         self._offered = candidates
