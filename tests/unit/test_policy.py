@@ -61,8 +61,9 @@ def test_a_pass_that_promises_less_than_the_usual_text_for_its_time_stays_narrow
 
 def test_a_sure_copy_is_cut_into_the_widths_that_cost_least_for_each_token() -> None:
     # Eight tokens together are cheap; each further one still costs less than a pass of its own.
-    costs = [1 + 0.05 * min(drafted, 7) + 0.6 * max(0, drafted - 7) for drafted in range(64)]
-    chosen = Policy(edits(costs)).choose([candidate(32)])
+    costs = [1 + 0.05 * min(drafted, 7) + 0.3 * max(0, drafted - 7) for drafted in range(64)]
+    slow = msgspec.structs.replace(profile_of("edit", {}), passes=1.0, drafted=0.0)
+    chosen = Policy(Experience(slow, costs)).choose([candidate(32)])
     assert chosen is not None
     assert len(chosen.tokens) == 7
 

@@ -8,9 +8,10 @@ pass, so each pass pays for its time at the rate λ that is usual (Dinkelbach 19
 sums is greatest where the sum of g(k) = E(k) + 1 - λ c(k + 1) is). A pass that wins more than the
 usual rate drafts longer than the best ratio of its own would allow, an unsure one less.
 
-A pass that is right to its end leaves the copy where it can be gone on with, and wins as much
-again: with r(k), the chance of that, g(k) (1 + r(k) + r(k)² + …) = g(k) / (1 - r(k)) in all. So where
-a wide pass costs more for each token than a narrow one, a sure copy is cut into the cheap widths.
+A pass that is right to its end, the model's own token included, is followed by another one of the
+same copy, which wins as much again: with r(k), the chance of that, the copy wins
+g(k) (1 + r(k) + r(k)² + …) = g(k) / (1 - r(k)). So where a wide pass costs more for each token than
+a narrow one, a sure copy is cut into the cheap widths.
 """
 
 from __future__ import annotations
@@ -108,7 +109,9 @@ class Policy:
                 reached *= chance
                 expected += reached
                 gain = expected - price * cost
-                value = gain / (1.0 - min(reached, _SUREST)) if gain > 0 else gain
+                # The model's own token behind the draft has to go on with the copy too.
+                goes_on = min(reached * chance, _SUREST)
+                value = gain / (1.0 - goes_on) if gain > 0 else gain
                 if value > best_value:
                     best_value, best = value, (candidate, length)
                 if reached < _HOPELESS:
