@@ -146,13 +146,20 @@ local function answered(bufnr, edit, err, result)
   say(speed .. '; :CopydraftAccept or :CopydraftReject')
 end
 
+--- The buffer's client; nil, and the user is told, if no edit of it can begin now.
+local function client_for_edit(bufnr)
+  if not vim.bo[bufnr].modifiable then
+    return say('this buffer cannot be changed (:set modifiable)', vim.log.levels.WARN)
+  elseif state.edits[bufnr] then
+    return say('accept or reject the edit of this buffer first', vim.log.levels.WARN)
+  end
+  return client_of(bufnr)
+end
+
 local function edit_lines(bufnr, first, last, instruction)
-  local client = client_of(bufnr)
+  local client = client_for_edit(bufnr)
   if not client then
     return
-  end
-  if state.edits[bufnr] then
-    return say('accept or reject the edit of this buffer first', vim.log.levels.WARN)
   end
   local edit = { name = new_name(), client_id = client.id }
   edit.lines = api.nvim_buf_get_lines(bufnr, first, last, false)
@@ -170,7 +177,7 @@ local function start_edit(bufnr, first, last, instruction)
   if instruction and instruction ~= '' then
     return edit_lines(bufnr, first, last, instruction)
   end
-  local client = client_of(bufnr)
+  local client = client_for_edit(bufnr)
   if not client then
     return
   end
@@ -200,6 +207,10 @@ local function accept(bufnr)
   local now = row and api.nvim_buf_get_lines(bufnr, row, row + #edit.lines, false)
   if not vim.deep_equal(now, edit.lines) then
     return say('the lines were changed since; nothing is applied (:CopydraftReject)',
+      vim.log.levels.ERROR)
+  end
+  if not vim.bo[bufnr].modifiable then
+    return say('this buffer cannot be changed; :set modifiable, then accept again',
       vim.log.levels.ERROR)
   end
   -- From below, so that rows stay right. Together they are one undo step.

@@ -182,7 +182,9 @@ def explain(target: Target, question: str, generation: Generation, *, as_json: b
         CopydraftError: whatever went wrong.
     """
     console = terminal.stderr()
-    request = ExplainRequest(region=target.region, question=question, generation=generation)
+    request = ExplainRequest(
+        region=target.region, question=question, generation=target.generation(generation)
+    )
 
     def call(client: Client) -> AsyncGenerator[Event]:
         return client.explain(request)
@@ -205,8 +207,10 @@ def complete(file: Path, place: str, generation: Generation, *, as_json: bool) -
     """
     console = terminal.stderr()
     document = documents.read_document(file)
+    root = documents.repository_of(document.path)
     request = CompleteRequest(
-        path=str(file),
+        # As the repository's index names it: what stands there is not to be drafted from.
+        path=document.path.relative_to(root).as_posix() if root else str(file),
         text=document.text,
         offset=offset_of(place, document.text),
         generation=in_repository(generation, document.path),

@@ -1,4 +1,4 @@
-"""Names of files that hold secrets: these are neither indexed nor sent from an editor unasked."""
+"""Which files hold secrets, by their names or their text: these are neither indexed nor kept."""
 
 from __future__ import annotations
 
@@ -18,8 +18,16 @@ _SECRET = GitIgnoreSpec.from_lines(
 
 _SECRET_DIRECTORIES = {".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure"}
 
+_PRIVATE_KEY = "PRIVATE KEY-----"
+"""The end of a key's first line, whatever kind of key it is."""
+
 
 def is_secret(path: str) -> bool:
     """Whether the name of a file, or of a directory above it, says that it holds secrets."""
     *above, name = path.split("/")
     return not _SECRET_DIRECTORIES.isdisjoint(above) or _SECRET.match_file(name.lower())
+
+
+def has_private_key(text: str) -> bool:
+    """Whether a private key stands in a text, as programs write them (RFC 7468, PGP, OpenSSH)."""
+    return _PRIVATE_KEY in text

@@ -91,9 +91,10 @@ def whole_lines(range_: Range, count: int) -> tuple[int, int]:
     """The lines [start, end) that a selection touches, in a text of `count` lines.
 
     A selection that ends at the start of a line does not touch that line, as editors show it. At
-    least one line is given, unless there is none.
+    least one line is given, unless the selection begins behind the last: on the empty line that
+    editors show below the final line end, or in an empty text.
     """
     first, last = sorted((end.line, end.character) for end in (range_.start, range_.end))
     end = last[0] + (last[1] > 0 or last[0] == first[0])
-    start = max(0, min(first[0], count - 1))
+    start = max(0, min(first[0], count))
     return start, max(min(end, count), min(start + 1, count))

@@ -39,7 +39,8 @@ class Place(NamedTuple):
     workspace: str
     """Absolute path of the folder."""
     name: str
-    """Path below the folder; absolute for a file elsewhere, the URI of what has no file."""
+    """Path below the folder; absolute for a file elsewhere. Of what has no file, the URI and the
+    suffix of its language: completions are shown this name, and write by it."""
 
 
 def folders(server: CopydraftServer) -> list[str]:
@@ -61,7 +62,10 @@ def place_of(document: Document, folders: list[str]) -> Place | None:
         return Place(folder, path.removeprefix(folder).lstrip("/"))
     if not folders:
         return None
-    return Place(folders[0], path if parts.scheme == "file" else document.uri)
+    if parts.scheme == "file":
+        return Place(folders[0], path)
+    suffix = _SUFFIXES.get(document.language, "")
+    return Place(folders[0], document.uri.removesuffix(suffix) + suffix)
 
 
 def shown_path(document: Document, folders: list[str]) -> str:

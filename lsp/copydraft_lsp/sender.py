@@ -64,6 +64,8 @@ class Sender:
         self._client: Client | None = None
         self._daemon = 0
         """Process that the documents were last sent to."""
+        self._unsure = False
+        """It may be another by now."""
         self._retry_at = 0.0
         self._retry: asyncio.TimerHandle | None = None
         self._told: set[str] = set()
@@ -91,10 +93,10 @@ class Sender:
         self._woken.set()
 
     def daemon_is_there(self) -> None:
-        """A request has reached a daemon."""
+        """A request has reached a daemon, perhaps a new one that knows no documents."""
         self._retry_at = 0.0
-        if self._client is None:
-            self._woken.set()
+        self._unsure = True
+        self._woken.set()
 
     def may_be_sent(self, document: Document) -> bool:
         """Whether the user lets the document be read unasked."""
@@ -105,6 +107,7 @@ class Sender:
             document.language in settings.disabled_languages
             or document.ambiguous
             or is_secret(name)
+            or is_secret(document.uri)  # without the suffix of its language
             or settings.excludes(name)
         )
 
@@ -141,14 +144,21 @@ class Sender:
             except DaemonUnavailable:
                 await self._lose_daemon()
             except CopydraftError as fault:
-                if fault.message not in self._told:
-                    self._told.add(fault.message)
-                    self._server.note(f"open documents are not drafted from: {fault.message}")
+                self._tell(fault.message)
                 await self._lose_daemon()
-            except Exception:
-                _log.exception("open documents were not sent")
+            except Exception as error:
+                if self._tell(f"a fault of the language server's own: {type(error).__name__}"):
+                    _log.exception("open documents were not sent")
                 await self._lose_daemon()
             took = min(_LONGEST_PAUSE_S, time.monotonic() - started)
+
+    def _tell(self, why: str) -> bool:
+        """Write into the editor's log why nothing is sent, once; whether it is new."""
+        is_new = why not in self._told
+        if is_new:
+            self._told.add(why)
+            self._server.note(f"open documents are not drafted from: {why}")
+        return is_new
 
     def _look_for_daemon(self) -> None:
         self._retry = None
@@ -163,6 +173,12 @@ class Sender:
         """
         if self._client is None:
             self._client = await Client.connect(start=False)
+        if self._unsure:
+            self._unsure = False
+            pid = (await self._client.status()).pid
+            if pid != self._daemon:
+                self._daemon = pid
+                self._lose(self._outboxes)
         while call := self._next_call():
             self._take(call, await self._client.documents(call.updates))
 
@@ -227,6 +243,8 @@ class Sender:
         await self._disconnect()
         self._retry_at = time.monotonic() + _RETRY_S
         self._lose(self._outboxes)
+        if self._waiting:
+            self._woken.set()
 
     async def _disconnect(self) -> None:
         if self._client:

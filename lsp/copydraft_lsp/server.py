@@ -16,7 +16,7 @@ from copydraft import __version__
 from copydraft.errors import BadRequest
 from copydraft_lsp.conversations import Conversations
 from copydraft_lsp.documents import DocumentStore
-from copydraft_lsp.faults import answered
+from copydraft_lsp.faults import answered, as_answer
 from copydraft_lsp.jobs import Jobs
 from copydraft_lsp.sender import Sender
 from copydraft_lsp.settings import Settings
@@ -163,7 +163,10 @@ class CopydraftProtocol(LanguageServerProtocol):
             cancel()
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """A change that cannot be read leaves its document out of step."""
+        """What cannot be read is answered: pygls leaves its sender, or who waits here, waiting.
+
+        A change that cannot be read leaves its document out of step.
+        """
         try:
             return super().structure_message(data)
         except Exception:
@@ -175,6 +178,13 @@ class CopydraftProtocol(LanguageServerProtocol):
             self._server.resync(named.uri)
 
     def _unreadable(self, data: dict[str, Any]) -> None:
+        if "id" in data:
+            fault = as_answer(BadRequest("this message has not the shape that LSP gives it"))
+            if "method" in data:
+                self._send_response(data["id"], error=fault.to_response_error())
+            else:
+                self._handle_response(data["id"], error=fault.to_response_error())
+            return
         try:
             documents = [self._server.documents.get(uri) for uri in _changed(data)]
         except (KeyError, TypeError, AttributeError):

@@ -39,9 +39,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Complete while the user types, where the editor asks for it and a model is loaded."""
     disabled_languages: list[str] = []
     """Language identifiers (as in `python`) whose documents get no code action and no completion,
-    and are not drafted from."""
+    and whose open buffers are not sent to be drafted from. Their files are indexed all the same,
+    unless `.gitignore` names them."""
     exclude: list[str] = []
-    """Documents, as lines of a .gitignore, that are neither completed nor drafted from."""
+    """Documents, as lines of a .gitignore, whose open buffers are neither sent to be drafted from
+    nor completed. What keeps their files out of the index is `.gitignore`."""
 
     def generation(self, agent: str) -> Generation:
         """How requests of the editor `agent` are decoded."""

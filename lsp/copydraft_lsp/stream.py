@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
@@ -69,23 +68,37 @@ class Deltas:
         self._server = server
         self._about = about
         self._preview = Preview(region, about.lines or ())
+        self._loop = asyncio.get_running_loop()
         self._sent_at = 0.0
+        self._held_back: asyncio.TimerHandle | None = None
+        """What sends the part of the answer that is not sent yet."""
 
     def add(self, event: Delta) -> None:
-        """Take more of the answer; a fast model's are sent together."""
+        """Take more of the answer; a fast model's are sent together, a slow one's at once."""
         if not self._about.id:
             return
         self._preview.add(event.text, event.spans, event.tokens)
-        if (now := time.monotonic()) - self._sent_at >= _INTERVAL_S:
-            self._send()
-            self._sent_at = now
+        if self._held_back is None:
+            due = self._sent_at + _INTERVAL_S
+            if due <= self._loop.time():
+                self._send()
+            else:
+                self._held_back = self._loop.call_at(due, self._send)
 
     def end(self) -> None:
         """Send what was held back."""
-        if self._about.id and self._preview.text:
+        if self._held_back:
             self._send()
 
+    def stop(self) -> None:
+        """Send nothing more."""
+        if self._held_back:
+            self._held_back.cancel()
+            self._held_back = None
+
     def _send(self) -> None:
+        self.stop()
+        self._sent_at = self._loop.time()
         preview, where = self._preview, self._about.where()
         hunks = preview.hunks() if self._about.lines is not None else []
         params = DeltaParams(
@@ -140,6 +153,7 @@ async def ask(
         ended = "cancelled"
         raise
     finally:
+        deltas.stop()
         progress.end(ended)
     return result
 

@@ -55,7 +55,7 @@ def find(server: CopydraftServer, target: Target) -> TrackedRegion:
     """The lines that the selection touches.
 
     Raises:
-        BadRequest: the document is not open or not known well enough.
+        BadRequest: the document is not open or not known well enough, or has no such lines.
         FileChanged: the selection was made in another version.
     """
     named = target.text_document
@@ -66,7 +66,10 @@ def find(server: CopydraftServer, target: Target) -> TrackedRegion:
         types.Position(target.range.start.line, target.range.start.character),
         types.Position(target.range.end.line, target.range.end.character),
     )
-    return TrackedRegion(document, *whole_lines(selection, len(document.lines)))
+    start, end = whole_lines(selection, len(document.lines))
+    if start == end:
+        raise BadRequest("there is no text in these lines", "select some code")
+    return TrackedRegion(document, start, end)
 
 
 def known(server: CopydraftServer, uri: str) -> Document:

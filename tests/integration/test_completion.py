@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from copydraft.config import Config
 from copydraft.protocol import DocumentOpened, DocumentUpdates, Generation
-from tests.fixtures.serving import OPENING, Serving
+from tests.fixtures.serving import OPENING, Costs, Serving
 from tests.fixtures.tiny_models import FILL_MIDDLE
 
 TEXT = "def add(a, b):\n    \n\n\nprint(add(1, 2))\n"
@@ -53,6 +54,25 @@ def test_drafting_changes_nothing_but_the_passes(serving: Serving) -> None:
     assert drafted.text == plain.text
     assert drafted.stats.passes < plain.stats.passes
     assert drafted.stats.accepted["session"] > 0
+
+
+def test_a_strict_completion_of_what_is_begun_is_that_without_drafts(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Costs, "load_cost", lambda *_: {0: 1e9, 1: 1.0, 64: 1.5})
+    typed = TEXT[:PLACE] + "total =" + TEXT[PLACE:]
+    strict = Generation(workspace="/here", strict=True)
+    plain = serving.complete(typed, PLACE + 7, msgspec.structs.replace(strict, draft=False))
+    assert plain.completion().text == " a + b\n    return total"
+    for _ in range(2):
+        drafted = serving.complete(typed, PLACE + 7, strict).completion()
+        assert drafted.text == plain.completion().text
+        assert drafted.stats.redecoded > 0
+
+
+def test_what_is_typed_already_does_not_count_as_written(serving: Serving) -> None:
+    completion = serving.complete(TEXT, PLACE, Generation(max_tokens=1)).completion()
+    assert completion.text == "total"
 
 
 def test_what_was_completed_before_is_drafted_again(serving: Serving) -> None:

@@ -322,10 +322,11 @@ async def test_a_client_of_another_protocol_is_told_which_side_to_renew(
     http: httpx.AsyncClient, theirs: str, hint: str
 ) -> None:
     response = await http.post("/v1/edit", headers={protocol.VERSION_HEADER: theirs})
+    ours = protocol.PROTOCOL_VERSION
     assert failure(response) == (
         426,
         "version",
-        f"this client speaks version {theirs} of the protocol, the daemon version {protocol.PROTOCOL_VERSION}",
+        f"this client speaks version {theirs} of the protocol, the daemon version {ours}",
     )
     assert response.json()["hint"] == hint
 

@@ -26,6 +26,7 @@ from copydraft.protocol import (
     Sampling,
 )
 from copydraft.serving import scheduler
+from copydraft.serving.service import ServingStatus
 from copydraft.tokens import Document
 from tests.fixtures.serving import ANSWER, OPENING, Serving
 
@@ -240,6 +241,31 @@ def test_unloading_frees_the_model_and_the_next_request_loads_it(serving: Servin
     assert serving.scheduler.snapshot().model is None
     assert serving.scheduler.unload() is False
     assert serving.edit().edit().text
+
+
+def test_the_status_is_told_while_a_model_is_being_unloaded(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving.edit().edit()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        begun.set()
+        assert go_on.wait(30)
+
+    monkeypatch.setattr(serving.workspaces, "unload", slow)
+    freed: list[bool] = []
+    unloading = threading.Thread(target=lambda: freed.append(serving.scheduler.unload()))
+    unloading.start()
+    assert begun.wait(30)
+    told: list[ServingStatus] = []
+    asking = threading.Thread(target=lambda: told.append(serving.scheduler.snapshot()))
+    asking.start()
+    asking.join(10)
+    go_on.set()
+    unloading.join(30)
+    assert [status.model for status in told] == [None]
+    assert freed == [True]
 
 
 def test_the_status_tells_model_and_acceptance(serving: Serving) -> None:

@@ -126,6 +126,14 @@ async def test_a_token_opens_the_page_once(browser: Browser) -> None:
     assert (await browser.get(browser.path)).status_code == 403
 
 
+async def test_a_browser_that_has_its_cookie_spends_the_token_too(
+    client: Client, opened: Browser
+) -> None:
+    again = Browser((await client.open_web()).url)
+    assert (await opened.get(again.path)).status_code == 200
+    assert (await again.get(again.path)).status_code == 403
+
+
 async def test_a_token_that_was_not_used_in_time_is_refused(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,10 +207,24 @@ async def test_the_listener_closes_when_nobody_looks_and_opens_anew(
     assert (await again.get(again.path)).status_code == 200
 
 
+async def test_only_what_is_let_in_keeps_the_listener(daemon: Running, client: Client) -> None:
+    browser = Browser((await client.open_web()).url)
+    listener = daemon.daemon._site._listener
+    assert listener is not None
+    asked = listener._last
+    assert (await browser.get("/")).status_code == 403
+    assert (await browser.get(browser.path, Host="evil.example")).status_code == 421
+    assert listener._last == asked
+    assert (await browser.get(browser.path)).status_code == 200
+    assert listener._last > asked
+
+
 async def test_an_open_page_does_not_keep_the_daemon() -> None:
     """Its requests do not count as those of a client."""
     async with running(idle_exit_minutes=0.005) as here, await Client.connect(start=False) as asker:
         browser = Browser((await asker.open_web()).url)
+        # One connection that lasts: asyncio leaks those that it accepts while it closes a server.
+        browser.http = httpx.AsyncClient(base_url=browser.origin, trust_env=False)
         await browser.get(browser.path)
         while not here.serving.done():
             try:
@@ -211,6 +233,7 @@ async def test_an_open_page_does_not_keep_the_daemon() -> None:
                 break
             await asyncio.sleep(0.02)
         assert await here.serving is True
+        await browser.http.aclose()
 
 
 # --- the last answer ---

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -172,3 +173,21 @@ def test_llama_cpp_tokenises_for_a_family_that_is_not_covered(tmp_path: Path) ->
         tokenizer.fingerprint
         != index_tokenizer(vocabularies.write(tmp_path / "b.gguf", "qwen2")).fingerprint
     )
+
+
+def test_llama_cpps_memory_goes_with_the_tokenizer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freed: list[Model] = []
+    free = Model.close
+
+    def close(model: Model) -> None:
+        freed.append(model)
+        free(model)
+
+    monkeypatch.setattr(Model, "close", close)
+    tokenizer = OneByOne(vocabularies.write(tmp_path / "a.gguf", "deepseek-llm"))
+    assert freed == []
+    del tokenizer
+    gc.collect()
+    assert len(freed) == 1

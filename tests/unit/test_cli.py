@@ -222,6 +222,13 @@ def test_explain_writes_the_answer_as_it_comes(client: type[FakeClient], file: P
     assert client.requests[0].question == "what is it?"
 
 
+def test_explain_asks_in_the_repository_of_the_file(client: type[FakeClient], file: Path) -> None:
+    (file.parent / ".git").mkdir()
+    client.events = [EXPLANATION]
+    run("explain", file)
+    assert client.requests[0].generation.workspace == str(file.parent)
+
+
 def test_explain_json_is_one_object(client: type[FakeClient], file: Path) -> None:
     client.events = [Delta(text="It is **b**.", spans=[], tokens=4), EXPLANATION]
     shown = json.loads(run("explain", file, "--json").stdout)

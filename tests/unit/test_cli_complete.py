@@ -57,6 +57,19 @@ def test_complete_sends_the_file_and_the_place(client: type[FakeClient], file: P
     ]
 
 
+def test_a_file_in_a_repository_is_named_as_its_index_names_it(
+    client: type[FakeClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/a.py").write_text("a\n")
+    monkeypatch.chdir(tmp_path / "src")
+    client.events = [COMPLETION]
+    run("complete", Path("a.py"), "--at", "1:1")
+    assert client.requests[0].path == "src/a.py"
+    assert client.requests[0].generation.workspace == str(tmp_path)
+
+
 def test_complete_prints_the_text_and_nothing_else_on_stdout(
     client: type[FakeClient], file: Path
 ) -> None:

@@ -77,6 +77,12 @@ def test_a_document_can_be_left_out() -> None:
     assert (match.length, match.following) == (1, 5)
 
 
+def test_an_open_document_that_is_left_out_is_not_gone_through() -> None:
+    own, other = segment([1, 2, 3], prefix="own"), segment([1, 2, 4], [1, 2], prefix="other")
+    assert search(own, other).without("own0").tokens == other.live
+    assert search(own, other).without("other0").tokens == own.live + other.live
+
+
 def test_of_equal_matches_earlier_segments_come_first() -> None:
     first, second = segment([2, 3, 4], prefix="a"), segment([2, 3, 5], prefix="b")
     [match] = search(first, second).longest_matches([2, 3], 1)

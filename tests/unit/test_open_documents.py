@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -141,3 +142,18 @@ def test_nothing_of_secrets_or_of_huge_documents_is_kept(
     assert taken.texts() == {"conf/.env": None, "large.py": None, "a.py": "12345"}
     assert taken.take(changed("conf/.env", 2, (0, 0, "x")), changed("a.py", 2, (0, 0, "0"))) == []
     assert taken.texts() == {"conf/.env": None, "large.py": None, "a.py": None}
+
+
+def test_nothing_of_a_document_with_a_private_key_is_kept(taken: Taken) -> None:
+    key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl"
+    taken.take(opened("deploy_key", key), opened("a.py", "one"))
+    assert taken.take(changed("a.py", 2, (3, 3, f"\n{key}"))) == []
+    assert taken.texts() == {"deploy_key": None, "a.py": None}
+
+
+@pytest.mark.parametrize("owner", [0, -1])
+def test_an_owner_that_is_no_process_is_refused(owner: int) -> None:
+    """To the system, 0 and -1 are groups of processes, which always live."""
+    updates = DocumentUpdates(workspace="/w", owner=owner, updates=[])
+    with pytest.raises(msgspec.ValidationError, match="owner"):
+        msgspec.json.decode(msgspec.json.encode(updates), type=DocumentUpdates)

@@ -75,3 +75,12 @@ def test_edits_and_texts_are_bounded(recent: RecentEdits, monkeypatch: pytest.Mo
     for number in range(100):
         recent.seen("b.py", f"{number}\n" * (number % 2), 1.0)
     assert len(recent.latest()) <= 64
+
+
+def test_a_text_with_a_private_key_is_never_part_of_an_edit(recent: RecentEdits) -> None:
+    key = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n"
+    recent.first_seen("a.pem.txt", key)
+    recent.seen("a.pem.txt", "the key is gone\n", 1.0)
+    recent.seen("a.pem.txt", key, 2.0)
+    recent.seen("a.pem.txt", "gone again\n", 3.0)
+    assert recent.latest() == []

@@ -247,3 +247,16 @@ def test_changed_paths_behind_a_link_are_left_out(root: Path, tmp_path: Path) ->
     write(tmp_path, "outside/a.py")
     (root / "out").symlink_to(tmp_path / "outside")
     assert looked(root, "out/a.py", "out") == set()
+
+
+def test_files_are_left_out_by_their_path_whether_they_are_there_or_not(root: Path) -> None:
+    write(root, "sub/a.py", "venv/pyvenv.cfg", "node_modules/a/a.js")
+    write(root, ".gitignore", text="gen/\n*.log\n")
+    write(root, "sub/.gitignore", text="!kept.log\n")
+    scanner = Scanner(root)
+    for name in ("a.log", "gen/a.py", "sub/gen/deep/a.py", "venv/a.py", "node_modules/a/b.js"):
+        assert scanner.leaves_out(name), name
+        write(root, name)
+        assert scanner.leaves_out(name), name
+    for name in ("sub/a.py", "new/a.py", "sub/kept.log", "untitled:1"):
+        assert not scanner.leaves_out(name), name

@@ -46,7 +46,15 @@ def test_all_settings_are_typed_and_described() -> None:
 def test_keys_are_bound_in_the_preview_only_where_nothing_can_be_typed() -> None:
     assert CONTRIBUTES["keybindings"]
     for binding in CONTRIBUTES["keybindings"]:
-        assert "resourceScheme == copydraft-preview" in binding["when"]
+        assert "resourceScheme =~ /^copydraft-(preview|proposed)$/" in binding["when"]
+
+
+def test_commands_that_cannot_always_run_are_hidden_where_they_cannot() -> None:
+    hidden = {entry["command"] for entry in CONTRIBUTES["menus"]["commandPalette"]}
+    of_a_preview = {one["command"] for one in CONTRIBUTES["commands"] if "enablement" in one}
+    of_a_folder = {f"copydraft.{name}" for name in ("indexStatus", "indexRebuild")}
+    of_an_editor = {"copydraft.editSelection", "copydraft.explainSelection"}
+    assert hidden == of_a_preview | of_a_folder | of_an_editor | {"copydraft.profileRepository"}
 
 
 def test_every_entry_of_a_menu_says_when_it_is_shown() -> None:

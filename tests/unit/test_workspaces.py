@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -131,9 +133,89 @@ def test_homes_and_what_is_no_directory_are_never_indexed(
     assert workspaces.status() == []
 
 
-def test_a_workspace_without_an_absolute_path_is_refused(workspaces: Workspaces) -> None:
+@pytest.mark.parametrize("root", ["project", "", "/pro\0ject"])
+def test_a_workspace_without_an_absolute_path_is_refused(workspaces: Workspaces, root: str) -> None:
     with pytest.raises(BadRequest):
-        workspaces.take(DocumentUpdates(workspace="project", owner=1, updates=[]))
+        workspaces.take(DocumentUpdates(workspace=root, owner=1, updates=[]))
+
+
+@pytest.mark.parametrize("root", ["/pro\0ject", "/" + "a" * 300, "/pro\ud800ject"])
+def test_a_path_that_no_directory_can_have_is_no_project(workspaces: Workspaces, root: str) -> None:
+    workspaces.load(MODEL)
+    assert workspaces.search(root) is None
+    assert workspaces.recent_edits(root) == ()
+
+
+def test_a_root_that_cannot_be_looked_at_is_known_and_not_indexed(
+    workspaces: Workspaces, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspaces.load(MODEL)
+
+    def refuse(path: Path) -> bool:
+        raise PermissionError(f"no right to {path}")
+
+    monkeypatch.setattr(Path, "is_dir", refuse)
+    take(workspaces, root, opened("b.txt", "four five six"))
+    assert workspaces.search(root) is None
+    assert workspaces.recent_edits(root) == ()
+    [status] = workspaces.status()
+    assert (status.root, status.open_documents, status.workspace_tokens) == (root, 1, 0)
+
+
+def test_what_is_inside_a_directory_of_secrets_is_no_project(
+    workspaces: Workspaces, tmp_path: Path
+) -> None:
+    workspaces.load(MODEL)
+    for inside in (".kube", ".ssh/hosts"):
+        (tmp_path / inside).mkdir(parents=True)
+        assert workspaces.search(str(tmp_path / inside)) is None
+
+
+def test_an_open_file_that_git_ignores_is_not_drafted_from_and_its_edits_are_not_told(
+    workspaces: Workspaces, root: str
+) -> None:
+    (Path(root) / ".gitignore").write_text("local*\nbuild/\n")
+    workspaces.load(MODEL)
+    for name in ("local.txt", "build/b.txt"):
+        take(workspaces, root, opened(name, "four five six"))
+        take(workspaces, root, opened(name, "four five seven", 2))
+    assert found(workspaces, root, "four five") == set()
+    assert workspaces.recent_edits(root) == []
+
+
+@pytest.mark.parametrize("name", ["new.txt", "new/b.txt", "empty.txt", "untitled:1", "/else/b.txt"])
+def test_an_open_document_that_is_no_file_yet_or_lies_elsewhere_is_drafted_from(
+    workspaces: Workspaces, root: str, name: str
+) -> None:
+    (Path(root) / ".gitignore").write_text("local*\n")
+    (Path(root) / "empty.txt").touch()
+    workspaces.load(MODEL)
+    take(workspaces, root, opened(name, "four five six"))
+    assert found(workspaces, root, "four five") == {("buffer", name)}
+
+
+def test_whether_an_open_file_is_ignored_is_asked_anew_when_it_is_opened_again(
+    workspaces: Workspaces, root: str
+) -> None:
+    rules = Path(root) / ".gitignore"
+    rules.write_text("b.txt\n")
+    workspaces.load(MODEL)
+    take(workspaces, root, opened("b.txt", "four five six"))
+    rules.unlink()
+    take(workspaces, root, DocumentClosed(name="b.txt"))
+    take(workspaces, root, opened("b.txt", "four five six"))
+    assert found(workspaces, root, "four five") == {("buffer", "b.txt")}
+
+
+def test_documents_of_an_editor_that_was_killed_are_not_in_the_status(
+    workspaces: Workspaces, root: str
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as editor:
+        document = opened("b.txt", "four five six")
+        workspaces.take(DocumentUpdates(workspace=root, owner=editor.pid, updates=[document]))
+        assert [status.open_documents for status in workspaces.status()] == [1]
+        editor.kill()
+    assert workspaces.status() == []
 
 
 def test_the_indexes_of_only_so_many_workspaces_are_kept(
@@ -146,3 +228,39 @@ def test_the_indexes_of_only_so_many_workspaces_are_kept(
         each.mkdir()
         workspaces.search(str(each))
     assert [status.root for status in workspaces.status()] == [str(roots[2]), str(roots[1])]
+
+
+def test_a_workspace_that_was_let_go_has_its_open_documents_again(
+    workspaces: Workspaces, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("copydraft.serving.workspaces._MOST_WORKSPACES", 1)
+    workspaces.load(MODEL)
+    for name in ("b.txt", "c.txt"):
+        take(workspaces, root, opened(name, "four five six"))
+    other = tmp_path / "other"
+    other.mkdir()
+    workspaces.search(str(other))
+    workspaces.search(root)
+    assert workspaces.settle(30)
+    both = {("buffer", "b.txt"), ("buffer", "c.txt")}
+    assert found(workspaces, root, "four five") == both
+    workspaces.search(str(other))
+    # By a change of one document, too.
+    take(workspaces, root, opened("b.txt", "four five seven", 2))
+    assert found(workspaces, root, "four five") == both
+
+
+def test_a_document_that_comes_while_the_indexes_are_let_go_is_no_fault(
+    workspaces: Workspaces,
+    root: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    workspaces.load(MODEL)
+
+    def closed(self: Corpora, root: Path) -> None:
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    monkeypatch.setattr(Corpora, "workspace", closed)
+    take(workspaces, root, opened("b.txt", "four five six"))
+    assert [record.message for record in caplog.records if record.levelname != "DEBUG"] == []

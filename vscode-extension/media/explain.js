@@ -6,6 +6,7 @@ const question = element("question");
 
 // Each turn keeps its elements, so that a selection in an earlier answer outlives the next token.
 const shown = [];
+let busy = false;
 
 window.addEventListener("message", ({ data }) => {
   const atEnd = window.innerHeight + window.scrollY >= document.body.scrollHeight - 40;
@@ -15,7 +16,7 @@ window.addEventListener("message", ({ data }) => {
   main.setAttribute("aria-busy", String(data.busy));
   element("stop").hidden = !data.busy;
   element("ask").hidden = data.busy;
-  question.disabled = data.busy;
+  busy = data.busy;
   data.turns.forEach((turn, index) => show(turn, index));
   if (atEnd && data.busy) window.scrollTo(0, document.body.scrollHeight);
 });
@@ -38,7 +39,10 @@ function show(turn, index) {
   problem.hidden = !turn.problem;
   if (html !== turn.html) {
     // Made by markdown-it without HTML, links or images: see src/markdown.ts.
+    const parts = () => [...answer.querySelectorAll("button, [tabindex]")];
+    const focused = parts().indexOf(document.activeElement);
     answer.innerHTML = turn.html;
+    if (focused >= 0) parts()[focused]?.focus();
     shown[index].html = turn.html;
   }
 }
@@ -57,6 +61,8 @@ document.addEventListener("click", (event) => {
 
 element("form").addEventListener("submit", (event) => {
   event.preventDefault();
+  // What is typed while an answer comes is asked when it is here.
+  if (busy) return;
   if (question.value.trim()) vscode.postMessage({ type: "ask", question: question.value });
   question.value = "";
 });

@@ -1,26 +1,29 @@
 /** The language server: started, restarted, asked. */
+import type { ChildProcess } from "node:child_process";
 import * as vscode from "vscode";
 import {
   CloseAction,
   type ConfigurationParams,
   ErrorAction,
-  LanguageClient,
+  type LanguageClient,
   type LanguageClientOptions,
   RevealOutputChannelOn,
-  type ServerOptions,
   State,
   type StaticFeature,
   WorkDoneProgress,
 } from "vscode-languageclient/node";
 
 import { serverCommand } from "./environment";
-import { asFault, Fault } from "./faults";
+import { asFault, DOCTOR, Fault, HelpfulError, RESTART, SHOW_LOGS, tell } from "./faults";
+import { endOf, kill, launched, QuietClient } from "./launch";
 import type { Delta } from "./protocol";
 import { serverSettings } from "./settings";
 
 const DOCUMENTS = [{ scheme: "file" }, { scheme: "untitled" }, { scheme: "vscode-notebook-cell" }];
 const MOST_RESTARTS = 3;
 const CALM_MS = 180_000;
+const START_LIMIT_MS = 30_000;
+const STOP_LIMIT_MS = 3_000;
 
 /** Runs a command that the server has and VS Code calls, as code actions do. */
 export type Interceptor = (argument: unknown) => Thenable<unknown>;
@@ -30,6 +33,7 @@ export type Report = (message: string) => void;
 
 export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;
+  private child: ChildProcess | undefined;
   private deaths: number[] = [];
   private starting: Promise<void> | undefined;
   private tokens = 0;
@@ -38,6 +42,7 @@ export class Server implements vscode.Disposable {
   private readonly loads = new vscode.EventEmitter<number>();
   private readonly settings: vscode.Disposable;
   private working = 0;
+  private reason = "";
 
   readonly onDelta = this.deltas.event;
   /** True when it runs, false when it does not any more. */
@@ -53,14 +58,21 @@ export class Server implements vscode.Disposable {
   ) {
     this.settings = vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("copydraft") && this.running)
-        void this.client?.sendNotification("workspace/didChangeConfiguration", {
-          settings: { copydraft: serverSettings() },
-        });
+        this.client
+          ?.sendNotification("workspace/didChangeConfiguration", {
+            settings: { copydraft: serverSettings() },
+          })
+          .catch(this.ignore);
     });
   }
 
   get running(): boolean {
     return this.client?.state === State.Running;
+  }
+
+  /** Why it does not run; "" where nothing went wrong. */
+  get problem(): string {
+    return this.running ? "" : this.reason;
   }
 
   /** Whether the server has a command of that name. */
@@ -77,18 +89,27 @@ export class Server implements vscode.Disposable {
 
   /** Start it, unless it runs. Throws an Error whose message is for the user. */
   start(): Promise<void> {
-    this.starting ??= this.startOnce().finally(() => {
-      this.starting = undefined;
-    });
+    this.starting ??= this.startOnce()
+      .catch((error: unknown) => {
+        this.fails(asFault(error).message);
+        throw error;
+      })
+      .finally(() => {
+        this.starting = undefined;
+      });
     return this.starting;
   }
 
+  /** End it. A start that is under way is waited for, for so long as that may take. */
   async stop(): Promise<void> {
-    const client = this.client;
-    this.client = undefined;
-    this.states.fire(false);
-    if (client && client.state !== State.Stopped) await client.stop().catch(this.ignore);
-    await client?.dispose().catch(this.ignore);
+    await this.starting?.catch(this.ignore);
+    await this.drop();
+  }
+
+  /** End it without delay, as the window that it belongs to closes. */
+  async end(): Promise<void> {
+    if (this.client?.state === State.Running) await this.drop();
+    else kill(this.child);
   }
 
   async restart(): Promise<void> {
@@ -144,7 +165,7 @@ export class Server implements vscode.Disposable {
   }
 
   dispose(): void {
-    void this.stop();
+    void this.end();
     this.deltas.dispose();
     this.states.dispose();
     this.loads.dispose();
@@ -170,32 +191,75 @@ export class Server implements vscode.Disposable {
 
   private async startOnce(): Promise<void> {
     if (this.running) return;
-    if (this.client) await this.stop();
+    this.reason = "";
+    await this.drop();
     const program = await serverCommand(this.context, this.log);
     this.log.info(`starting ${[program.command, ...program.args].join(" ")}`);
-    const options: ServerOptions = {
-      command: program.command,
-      args: program.args,
-      options: { env: { ...process.env, ...program.env } },
-    };
-    const client = new LanguageClient("copydraft", "Copydraft", options, this.options());
+    const launch = async (): Promise<ChildProcess> => (this.child = await launched(program));
+    const client = new QuietClient("copydraft", "Copydraft", launch, this.options());
     client.registerFeature(ASKS);
     this.client = client;
     client.onNotification("copydraft/delta", (delta: Delta) => {
       this.deltas.fire(delta);
     });
     client.onNotification("copydraft/resync", ({ uri }: { uri: string }) => {
-      void this.resync(client, uri);
+      this.resync(client, uri).catch(this.ignore);
     });
-    client.onDidChangeState(({ newState }) => {
-      if (this.client === client) this.states.fire(newState === State.Running);
+    client.onDidChangeState(({ oldState, newState }) => {
+      // One that is stopped on purpose is no longer the client by then.
+      if (this.client !== client) return;
+      this.states.fire(newState === State.Running);
+      if (oldState === State.Running) void this.died();
     });
     try {
-      await client.start();
+      await withinLimit(client.start());
+      if (client.state !== State.Running) throw new Fault("it ended at once");
     } catch (error) {
-      if (this.client === client) this.client = undefined;
-      throw new Error(`The language server does not start: ${asFault(error).message}`);
+      const why =
+        error instanceof Late ? error.message : endOf(this.child) || asFault(error).message;
+      kill(this.child);
+      this.client = undefined;
+      throw new HelpfulError(`the language server does not start: ${why}`, [
+        RESTART,
+        SHOW_LOGS,
+        DOCTOR,
+      ]);
     }
+  }
+
+  /** Stop the client that there is and forget it. */
+  private async drop(): Promise<void> {
+    const { client, child } = this;
+    this.client = undefined;
+    this.child = undefined;
+    if (!client) return;
+    this.states.fire(false);
+    await client.stop(STOP_LIMIT_MS);
+    await client.dispose().catch(this.ignore);
+    setTimeout(() => {
+      kill(child);
+    }, STOP_LIMIT_MS).unref();
+  }
+
+  /** It ended by itself: start it again, unless that happens over and over. */
+  private async died(): Promise<void> {
+    const now = Date.now();
+    this.deaths = [...this.deaths.filter((then) => now - then < CALM_MS), now];
+    if (this.deaths.length > MOST_RESTARTS) {
+      const times = `the language server ended ${this.deaths.length} times within minutes`;
+      this.fails(times);
+      await tell(new HelpfulError(`${times}.`, [SHOW_LOGS, RESTART]));
+      return;
+    }
+    // Not within the event: the client has not yet done with what was.
+    await Promise.resolve();
+    await this.start().catch(tell);
+  }
+
+  private fails(problem: string): void {
+    this.reason = problem;
+    this.log.error(problem);
+    this.states.fire(false);
   }
 
   private options(): LanguageClientOptions {
@@ -215,28 +279,17 @@ export class Server implements vscode.Disposable {
             Array.from(items, () => serverSettings()),
         },
       },
+      initializationFailedHandler: () => false,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => {
-          const now = Date.now();
-          this.deaths = [...this.deaths.filter((then) => now - then < CALM_MS), now];
-          if (this.deaths.length <= MOST_RESTARTS)
-            return { action: CloseAction.Restart, handled: true };
-          void this.tellOfDeaths();
+        closed: async () => {
+          // The client forgets its start when this answers: what that fails with must be out first.
+          await new Promise((resolve) => setTimeout(resolve, 0));
+          // Started again by us, as it was the first time.
           return { action: CloseAction.DoNotRestart, handled: true };
         },
       },
     };
-  }
-
-  private async tellOfDeaths(): Promise<void> {
-    const chosen = await vscode.window.showErrorMessage(
-      `Copydraft's language server ended ${MOST_RESTARTS + 1} times within minutes.`,
-      "Show Logs",
-      "Restart",
-    );
-    if (chosen === "Show Logs") this.log.show();
-    if (chosen === "Restart") await vscode.commands.executeCommand("copydraft.restart");
   }
 
   /** The server lost track of a document: close it there and open it again. */
@@ -272,3 +325,20 @@ const ASKS: StaticFeature = {
   getState: () => ({ kind: "static" }),
   clear: () => undefined,
 };
+
+class Late extends Error {}
+
+/** Throws a Late where that takes too long. */
+async function withinLimit(starting: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Late(`it does not answer within ${START_LIMIT_MS / 1000} s`));
+    }, START_LIMIT_MS);
+  });
+  try {
+    await Promise.race([starting, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -3,14 +3,21 @@ import * as vscode from "vscode";
 
 import type { Server } from "./client";
 import { cliCommand } from "./environment";
-import { tell } from "./faults";
+import { HelpfulError, tell } from "./faults";
+import { setSetting } from "./settings";
 
 /** Commands that run copydraft's command line in a terminal: title and arguments. */
 const TERMINAL: Record<string, [string, string[]]> = {
   "copydraft.doctor": ["Doctor", ["doctor"]],
   "copydraft.daemonStart": ["Start Daemon", ["daemon", "start"]],
   "copydraft.daemonStop": ["Stop Daemon", ["daemon", "stop"]],
+  "copydraft.daemonRestart": ["Restart Daemon", ["daemon", "restart"]],
+  "copydraft.daemonUnload": ["Unload Model", ["daemon", "unload"]],
   "copydraft.daemonStatus": ["Daemon Status", ["daemon", "status"]],
+};
+
+/** Those of them that are about the repository that the user works in. */
+const OF_REPOSITORY: Record<string, [string, string[]]> = {
   "copydraft.indexStatus": ["Index Status", ["index", "status"]],
   "copydraft.indexRebuild": ["Rebuild Index", ["index", "rebuild"]],
   "copydraft.profileRepository": ["Profile This Repository", ["profile", "--repo", "."]],
@@ -40,14 +47,28 @@ export function registerCommands(
     ...Object.entries(TERMINAL).map(([command, [title, args]]) =>
       on(command, () => runInTerminal(context, log, title, args)),
     ),
+    ...Object.entries(OF_REPOSITORY).map(([command, [title, args]]) =>
+      on(command, () => {
+        if (!activeFolder()) throw new HelpfulError("open the repository's folder first.", []);
+        return runInTerminal(context, log, title, args);
+      }),
+    ),
   );
 }
 
 async function toggleCompletion(): Promise<void> {
   const settings = vscode.workspace.getConfiguration("copydraft");
   const on = !settings.get<boolean>("completion", true);
-  await settings.update("completion", on, vscode.ConfigurationTarget.Global);
+  await setSetting("completion", on);
   void vscode.window.setStatusBarMessage(`Copydraft: completion is ${on ? "on" : "off"}`, 3000);
+}
+
+/** The workspace folder of the active editor, else the first. */
+export function activeFolder(): vscode.WorkspaceFolder | undefined {
+  const uri = vscode.window.activeTextEditor?.document.uri;
+  return (
+    (uri && vscode.workspace.getWorkspaceFolder(uri)) ?? vscode.workspace.workspaceFolders?.[0]
+  );
 }
 
 async function runInTerminal(
@@ -57,7 +78,7 @@ async function runInTerminal(
   args: string[],
 ): Promise<void> {
   const program = await cliCommand(context, log);
-  const folder = vscode.workspace.workspaceFolders?.[0];
+  const folder = activeFolder();
   const options: vscode.ProcessExecutionOptions = {
     env: strings(program.env),
     ...(folder && { cwd: folder.uri.fsPath }),

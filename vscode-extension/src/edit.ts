@@ -15,7 +15,8 @@ interface GivenEdit extends CommandTarget {
 }
 
 export class Edits implements vscode.Disposable {
-  private readonly sessions = new Map<string, EditSession>();
+  /** What is being written or waits for a decision, by id. */
+  readonly sessions = new Map<string, EditSession>();
   private readonly previews = new Previews();
   private readonly history: History;
   private readonly subscriptions: vscode.Disposable[] = [this.previews];
@@ -59,16 +60,18 @@ export class Edits implements vscode.Disposable {
         void vscode.window.showWarningMessage(`Copydraft: ${problem}.`);
         return;
       }
-      const instruction = given?.instruction ?? (await this.ask(target));
+      // The server's code action without an instruction leaves it to us to ask for one.
+      const said = given?.instruction ?? "";
+      const instruction = said === "" ? await this.ask(target) : said;
       if (instruction) await this.run({ ...target, instruction });
     } catch (error) {
       void tell(error);
     }
   }
 
-  /** Stop what is being written and drop what was not accepted. */
-  rejectAll(): void {
-    for (const session of [...this.sessions.values()]) session.reject();
+  /** Stop what is being written; what is ready to be accepted needs no server. */
+  stopRunning(): void {
+    for (const session of [...this.sessions.values()]) if (!session.ready) session.reject();
   }
 
   dispose(): void {
@@ -147,7 +150,8 @@ export class Edits implements vscode.Disposable {
     const editor = vscode.window.activeTextEditor;
     const session = this.find();
     if (!editor || !session) return;
-    const line = this.previews.neighbour(session, editor.selection.active.line, step);
+    const at = editor.selection.active.line;
+    const line = this.previews.neighbour(session, editor.document, at, step);
     if (line === undefined) return;
     editor.selection = new vscode.Selection(line, 0, line, 0);
     editor.revealRange(editor.selection, vscode.TextEditorRevealType.InCenterIfOutsideViewport);

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 
 import type { Server } from "./client";
 import { asFault, tell } from "./faults";
-import { lineFinder, type LineOf, render } from "./markdown";
+import { lineFinder, lineNumbers, type LineOf, type NumberedLine, render } from "./markdown";
 import type { CommandTarget, ExplainAnswer, Stats } from "./protocol";
 import { linesOf } from "./session";
 import { activeTarget, asCommandTarget, givenTarget, type Target } from "./target";
@@ -83,6 +83,7 @@ export class Explanations implements vscode.Disposable {
 class Panel implements vscode.Disposable {
   private readonly turns: Turn[] = [];
   private readonly lineOf: LineOf;
+  private readonly numbered: NumberedLine;
   private readonly lines: string[];
   private readonly view: vscode.WebviewPanel;
   private session = "";
@@ -100,6 +101,7 @@ class Panel implements vscode.Disposable {
     const { document, start, end } = target;
     this.lines = linesOf(document);
     this.lineOf = lineFinder(this.lines, start, end);
+    this.numbered = lineNumbers(start, end);
     const media = vscode.Uri.joinPath(home, "media");
     this.view = vscode.window.createWebviewPanel(
       "copydraft.explanation",
@@ -119,7 +121,7 @@ class Panel implements vscode.Disposable {
   }
 
   get html(): string {
-    return this.turns.map(({ text }) => render(text, this.lineOf)).join("\n");
+    return this.turns.map(({ text }) => render(text, this.lineOf, this.numbered)).join("\n");
   }
 
   /** Ask something about the lines, "" for what they do; the answer is shown as it comes. */
@@ -138,9 +140,12 @@ class Panel implements vscode.Disposable {
       this.progress = `${delta.tokens} tokens`;
       this.showSoon();
     });
+    // Typed on since: the server knows the lines of a session, and of none but the present text.
+    const target = { ...this.target };
+    if (this.turns.length > 1) target.version = target.document.version;
     try {
       const argument = {
-        ...asCommandTarget(this.target),
+        ...asCommandTarget(target),
         id,
         question,
         ...(this.session && { session: this.session }),
@@ -193,7 +198,7 @@ class Panel implements vscode.Disposable {
       turns: this.turns.map(({ question, text, problem }) => ({
         question,
         problem,
-        html: render(text, this.lineOf),
+        html: render(text, this.lineOf, this.numbered),
       })),
     });
   }
@@ -220,10 +225,13 @@ class Panel implements vscode.Disposable {
 
   /** Show a line of the document as it was; the nearest one that still has its text. */
   private async go(line: number): Promise<void> {
-    const document = await vscode.workspace.openTextDocument(this.target.document.uri);
+    const { uri } = this.target.document;
+    const document = await vscode.workspace.openTextDocument(uri);
     const text = this.lines[line] ?? "";
     const same = linesOf(document).flatMap((one, at) => (one === text ? [at] : []));
     const nearest = same.sort((a, b) => Math.abs(a - line) - Math.abs(b - line))[0] ?? line;
+    // A notebook's cell has no editor of its own to be shown in.
+    if (uri.scheme === "vscode-notebook-cell") return;
     const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
     await vscode.window.showTextDocument(document, {
       viewColumn: editor?.viewColumn ?? vscode.ViewColumn.One,

@@ -6,6 +6,7 @@ import { registerCommands } from "./commands";
 import { registerCompletion } from "./completion";
 import { Edits } from "./edit";
 import { Explanations } from "./explain";
+import { tell } from "./faults";
 import { registerStatistics } from "./statistics";
 import { StatusBar } from "./status";
 import { Welcome } from "./welcome";
@@ -18,9 +19,12 @@ export interface Api {
   status: StatusBar;
 }
 
-export async function activate(context: vscode.ExtensionContext): Promise<Api> {
+let running: Server | undefined;
+
+export function activate(context: vscode.ExtensionContext): Api {
   const log = vscode.window.createOutputChannel("Copydraft", { log: true });
   const server = new Server(context, log);
+  running = server;
   const status = new StatusBar(server);
   const edits = new Edits(server, context, (stats) => {
     status.took(stats);
@@ -29,20 +33,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     status.took(stats);
   });
 
-  const start = async (begin: () => Promise<void>): Promise<void> => {
-    try {
-      await begin();
-      status.fails("");
-    } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
-      log.error(problem);
-      status.fails(problem);
-      throw error;
-    }
-  };
   const restart = async (): Promise<void> => {
-    edits.rejectAll();
-    await start(() => server.restart());
+    edits.stopRunning();
+    await server.restart();
   };
 
   const welcome = new Welcome(context, log, server, restart);
@@ -56,18 +49,16 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     explanations,
     registerCompletion(server),
     registerCommands(context, server, log, restart),
-    server.onRunning((running) => {
-      // What a server was writing when it died will not come any more.
-      if (!running) edits.rejectAll();
-    }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       const programs = ["copydraft.server.command", "copydraft.python"];
-      if (programs.some((key) => event.affectsConfiguration(key))) restart().catch(() => undefined);
+      if (programs.some((key) => event.affectsConfiguration(key))) restart().catch(tell);
     }),
   );
-  await start(() => server.start()).catch((error: unknown) => {
-    // Not waited for: a message stays until somebody answers it.
-    void welcome.began(error);
-  });
+  // Not waited for: VS Code shows "Activating Extensions…" until this returns.
+  server.start().catch((error: unknown) => welcome.began(error));
   return { server, edits, explanations, status };
+}
+
+export async function deactivate(): Promise<void> {
+  await running?.end();
 }

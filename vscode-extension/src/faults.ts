@@ -4,6 +4,8 @@ import * as vscode from "vscode";
 import type { FaultData } from "./protocol";
 
 const REQUEST_CANCELLED = -32800;
+/** What the language client answers with where the connection is gone: -32099 to -32096. */
+const CONNECTION_LOST = [-32099, -32096] as const;
 
 /** What the language server answers instead of a result. */
 export class Fault extends Error {
@@ -21,7 +23,8 @@ export type Button = readonly [title: string, command: string];
 export const SHOW_LOGS: Button = ["Show Logs", "copydraft.showLogs"];
 export const SET_UP: Button = ["Set Up", "copydraft.setUp"];
 export const CHOOSE_PYTHON: Button = ["Choose Python…", "copydraft.choosePython"];
-const DOCTOR: Button = ["Doctor", "copydraft.doctor"];
+export const DOCTOR: Button = ["Doctor", "copydraft.doctor"];
+export const RESTART: Button = ["Restart", "copydraft.restart"];
 
 /** A fault that knows which buttons help; its message is for the user. */
 export class HelpfulError extends Error {
@@ -43,6 +46,9 @@ export function asFault(error: unknown): Error {
     message?: string;
   };
   if (code === REQUEST_CANCELLED) return new vscode.CancellationError();
+  const [first, last] = CONNECTION_LOST;
+  if (code !== undefined && first <= code && code <= last)
+    return new Fault("the language server ended", "connection");
   return new Fault(message ?? String(error), data?.code ?? "");
 }
 

@@ -85,6 +85,16 @@ export function merged(lines: readonly string[], hunks: readonly Hunk[]): Merged
   return result;
 }
 
+/** Where the hunks' new lines [at, end) are in the text with all of them made. */
+export function places(hunks: readonly Hunk[]): { at: number; end: number }[] {
+  let shift = 0;
+  return hunks.map(({ start, end, lines }) => {
+    const at = start + shift;
+    shift += lines.length - (end - start);
+    return { at, end: at + lines.length };
+  });
+}
+
 /** The text with all hunks made. */
 export function applied(lines: readonly string[], hunks: readonly Hunk[]): string[] {
   const result: string[] = [];

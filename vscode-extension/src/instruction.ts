@@ -43,7 +43,9 @@ export function askFor(
     input.onDidChangeValue(offer);
     input.onDidAccept(() => {
       // Enter on an empty box takes the latest entry only where something has to be said.
-      const chosen = optional && !input.value ? "" : (input.activeItems[0]?.label ?? input.value);
+      // After a quick Enter the active item may be one of those before the last key.
+      const active = input.activeItems.find((item) => input.items.includes(item));
+      const chosen = optional && !input.value ? "" : (active?.label ?? input.value);
       if (!chosen.trim() && !optional) return;
       resolve(chosen.trim());
       input.hide();

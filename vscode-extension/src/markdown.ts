@@ -4,7 +4,12 @@ import MarkdownIt from "markdown-it";
 /** Finds the line of the document that a piece of code is in; undefined: in none. */
 export type LineOf = (code: string) => number | undefined;
 
-export function render(markdown: string, lineOf: LineOf): string {
+/** Finds the line of the document that an answer means by its number; undefined: none. */
+export type NumberedLine = (number: number) => number | undefined;
+
+const LINES = /\blines?\s+(\d{1,6})(?:\s*(?:[-–]|to|and)\s*\d{1,6})?\b/gi;
+
+export function render(markdown: string, lineOf: LineOf, numbered: NumberedLine): string {
   const parser = new MarkdownIt({ html: false, linkify: false, typographer: false });
   parser.disable(["image", "link", "autolink", "reference"]);
   const escape = (text: string): string => parser.utils.escapeHtml(text);
@@ -12,10 +17,13 @@ export function render(markdown: string, lineOf: LineOf): string {
     const code = tokens[index]?.content ?? "";
     const line = lineOf(code);
     const shown = `<code>${escape(code)}</code>`;
-    return line === undefined
-      ? shown
-      : `<button class="place" data-line="${line}" title="Go to line ${line + 1}">${shown}</button>`;
+    return linked(shown, line);
   };
+  parser.renderer.rules.text = (tokens, index) =>
+    // Digits, dashes and the words about them are not changed by being escaped.
+    escape(tokens[index]?.content ?? "").replace(LINES, (shown, number: string) =>
+      linked(shown, numbered(Number(number))),
+    );
   parser.renderer.rules.fence = (tokens, index) => {
     const token = tokens[index];
     const language = escape((token?.info ?? "").trim().split(/\s/)[0] ?? "");
@@ -40,6 +48,25 @@ export function lineFinder(lines: readonly string[], start: number, end: number)
     if (wanted.length < 2) return undefined;
     return order.find((line) => hasWord(lines[line] ?? "", wanted));
   };
+}
+
+/**
+ * The line that "line 3" means in an answer about the lines [start, end).
+ *
+ * The model sees no numbers and counts from the first line that it was asked about; a number
+ * behind the last one may only be one of the document's.
+ */
+export function lineNumbers(start: number, end: number): NumberedLine {
+  return (number) => {
+    if (number >= 1 && number <= end - start) return start + number - 1;
+    return number > start && number <= end ? number - 1 : undefined;
+  };
+}
+
+function linked(shown: string, line: number | undefined): string {
+  return line === undefined
+    ? shown
+    : `<button class="place" data-line="${line}" title="Go to line ${line + 1}">${shown}</button>`;
 }
 
 function hasWord(line: string, wanted: string): boolean {

@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 
 import { faultOf, type Program, run } from "./programs";
+import { setSetting } from "./settings";
 
 /** A row of `copydraft model list --json`; sizes in bytes. */
 export interface Model {
@@ -51,11 +52,25 @@ export async function chooseModel(
   const { model } = chosen;
   if (!model.fits && !(await confirmed(model))) return undefined;
   if (model.path === null) await pull(program, model, log);
-  const settings = vscode.workspace.getConfiguration("copydraft");
-  await settings.update("model", model.name, vscode.ConfigurationTarget.Global);
+  await setSetting("model", model.name);
   await vscode.commands.executeCommand("setContext", "copydraft.modelReady", true);
   void vscode.window.showInformationMessage(`Copydraft uses ${model.name} from now on.`);
   return model.name;
+}
+
+/** Let the user choose a model that is not here, and download it. Throws as `chooseModel`. */
+export async function downloadModel(program: Program, log: vscode.LogOutputChannel): Promise<void> {
+  const lacking = listModels(program).then((models) =>
+    itemsOf(models.filter(({ path }) => path === null)),
+  );
+  const chosen = await vscode.window.showQuickPick(lacking, {
+    title: "Copydraft: Download Model",
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
+  if (!chosen) return;
+  await pull(program, chosen.model, log);
+  void vscode.window.showInformationMessage(`Copydraft has ${chosen.model.name} now.`);
 }
 
 /** The models of the catalog, as the command line of the installation knows them. */

@@ -6,13 +6,17 @@ import { basename } from "node:path";
 import * as vscode from "vscode";
 
 import { tell } from "./faults";
-import { applied, merged, type Merged } from "./hunks";
+import { applied, merged, type Merged, places } from "./hunks";
+import { documentLenses, previewLenses } from "./lenses";
 import { type EditSession, linesOf } from "./session";
 
 /** Scheme of the copies; also in the `when` clauses of package.json. */
 export const PREVIEW = "copydraft-preview";
+/** Scheme of the edited texts that the diff editor shows; in the `when` clauses, too. */
 const PROPOSED = "copydraft-proposed";
 const VISIBLE = "copydraft.previewVisible";
+
+const CELL = "vscode-notebook-cell";
 
 const INTERVAL_MS = 80;
 const CHECK_MS = 300;
@@ -54,7 +58,7 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
       vscode.workspace.registerTextDocumentContentProvider(PREVIEW, this),
       vscode.workspace.registerTextDocumentContentProvider(PROPOSED, this),
       vscode.languages.registerCodeLensProvider(
-        [{ scheme: PREVIEW }, { scheme: "file" }, { scheme: "untitled" }],
+        [PREVIEW, "file", "untitled", CELL].map((scheme) => ({ scheme })),
         {
           onDidChangeCodeLenses: this.lenses.event,
           provideCodeLenses: (document) => this.lensesFor(document),
@@ -118,6 +122,11 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
       preview: false,
       selection: new vscode.Range(session.start, 0, session.start, 0),
     });
+    if (!this.views.has(session.id)) {
+      // It ended while its editor was opened, too early for the tab to be closed with it.
+      await vscode.window.tabGroups.close(tabsOf(view.uri), true);
+      return;
+    }
     editor.revealRange(
       new vscode.Range(session.start, 0, session.end, 0),
       vscode.TextEditorRevealType.InCenterIfOutsideViewport,
@@ -140,29 +149,29 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
     );
   }
 
-  /** The session that a document belongs to: the one it previews, or the latest about it. */
+  /** The session that a document belongs to: the one it shows, or the latest about it. */
   sessionOf(document: vscode.TextDocument | undefined): EditSession | undefined {
     if (!document) return undefined;
-    const own = this.viewOf(document.uri);
+    const own = this.viewOf(document.uri) ?? this.proposalOf(document.uri);
     return own?.session ?? this.about(document).at(-1)?.session;
   }
 
-  /** The hunk at a line of a preview or of its document; -1: none. */
+  /** The hunk at a line of a preview, of the edited text or of its document; -1: none. */
   hunkAt(session: EditSession, document: vscode.TextDocument, line: number): number {
-    const view = this.views.get(session.id);
-    if (!view) return -1;
-    const isPreview = document.uri.scheme === PREVIEW;
-    const index = isPreview
-      ? view.merged.marks.findIndex(({ at, end }) => at <= line && line < end)
-      : session.hunks.findIndex(
-          ({ start, end }) => start <= line && line < Math.max(end, start + 1),
-        );
+    const index = this.rowsOf(session, document).findIndex(
+      ({ at, end }) => at <= line && line < Math.max(end, at + 1),
+    );
     return session.hunks[index]?.id ?? -1;
   }
 
-  /** The first line of the hunk before or after a line of a preview. */
-  neighbour(session: EditSession, line: number, step: 1 | -1): number | undefined {
-    const starts = (this.views.get(session.id)?.merged.marks ?? []).map(({ at }) => at);
+  /** The first line of the hunk before or after a line, in those same documents. */
+  neighbour(
+    session: EditSession,
+    document: vscode.TextDocument,
+    line: number,
+    step: 1 | -1,
+  ): number | undefined {
+    const starts = this.rowsOf(session, document).map(({ at }) => at);
     return step === 1
       ? (starts.find((at) => at > line) ?? starts[0])
       : (starts.reverse().find((at) => at < line) ?? starts[0]);
@@ -187,6 +196,20 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
 
   private viewOf(uri: vscode.Uri): View | undefined {
     return uri.scheme === PREVIEW ? this.views.get(uri.query) : undefined;
+  }
+
+  private proposalOf(uri: vscode.Uri): View | undefined {
+    return uri.scheme === PROPOSED ? this.views.get(uri.query) : undefined;
+  }
+
+  /** Where each hunk's lines [at, end) are in a document. */
+  private rowsOf(
+    session: EditSession,
+    { uri }: vscode.TextDocument,
+  ): readonly { at: number; end: number }[] {
+    if (uri.scheme === PREVIEW) return this.views.get(session.id)?.merged.marks ?? [];
+    if (uri.scheme === PROPOSED) return places(session.hunks);
+    return session.hunks.map(({ start, end }) => ({ at: start, end }));
   }
 
   private about(document: vscode.TextDocument): View[] {
@@ -259,14 +282,8 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
 
   private lensesFor(document: vscode.TextDocument): vscode.CodeLens[] {
     const own = this.viewOf(document.uri);
-    if (own) return previewLenses(own);
-    return this.about(document).flatMap(({ session }) => [
-      lens(session.start, `$(edit) ${said(session)}`, "copydraft.showPreview", session.id),
-      ...(session.ready
-        ? [lens(session.start, "Accept All", "copydraft.acceptAll", session.id)]
-        : []),
-      lens(session.start, session.ready ? "Reject All" : "Stop", "copydraft.rejectAll", session.id),
-    ]);
+    if (own) return previewLenses(own.session, own.merged);
+    return this.about(document).flatMap(({ session }) => documentLenses(session));
   }
 
   private tellContext(): void {
@@ -291,7 +308,8 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
     const wasActive = tabs.some((tab) => tab.isActive && tab.group.isActive);
     if (tabs.length > 0) await vscode.window.tabGroups.close(tabs, true);
     const { document, start } = view.session;
-    if (wasActive && !document.isClosed) {
+    // A notebook comes to the front by itself; its cell has no editor of its own.
+    if (wasActive && !document.isClosed && document.uri.scheme !== CELL) {
       const editor = await vscode.window.showTextDocument(document, { viewColumn: view.column });
       editor.revealRange(
         rows(start, start + 1),
@@ -300,36 +318,6 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
     }
     this.tellContext();
   }
-}
-
-function previewLenses({ session, merged: { marks } }: View): vscode.CodeLens[] {
-  const { id, ready } = session;
-  const top = marks[0]?.at ?? session.start;
-  const lenses = [lens(top, said(session), "copydraft.openDiff", id)];
-  if (ready) lenses.push(lens(top, "$(check-all) Accept All", "copydraft.acceptAll", id));
-  lenses.push(
-    lens(top, ready ? "$(close-all) Reject All" : "$(debug-stop) Stop", "copydraft.rejectAll", id),
-  );
-  if (ready && marks.length > 1)
-    session.hunks.forEach((hunk, index) => {
-      const line = marks[index]?.at ?? 0;
-      lenses.push(lens(line, "$(check) Accept", "copydraft.acceptHunk", id, hunk.id));
-      lenses.push(lens(line, "$(close) Reject", "copydraft.rejectHunk", id, hunk.id));
-    });
-  return lenses;
-}
-
-/** What a session is and how far it is, in a few words. */
-function said(session: EditSession): string {
-  const what =
-    session.instruction.length > 40 ? `${session.instruction.slice(0, 39)}…` : session.instruction;
-  if (!session.ready) return `$(loading~spin) ${what} · ${session.progress || "starting"}`;
-  const { hunks } = session;
-  return `${what} · ${hunks.length} change${hunks.length === 1 ? "" : "s"}`;
-}
-
-function lens(line: number, title: string, command: string, ...args: unknown[]): vscode.CodeLens {
-  return new vscode.CodeLens(rows(line, line + 1), { title, command, arguments: args });
 }
 
 function rows(start: number, end: number): vscode.Range {

@@ -4,14 +4,11 @@ import * as vscode from "vscode";
 
 import type { Server } from "./client";
 import { type Change, grouped, type Hunk, moved, written } from "./hunks";
-import type { CommandTarget, Delta, EditAnswer, Stats, TextEdit } from "./protocol";
+import type { Delta, EditAnswer, Stats, TextEdit } from "./protocol";
+import { asCommandTarget, type Target } from "./target";
 
 /** What an edit is about. */
-export interface EditRequest {
-  document: vscode.TextDocument;
-  /** Whole lines [start, end). */
-  start: number;
-  end: number;
+export interface EditRequest extends Target {
   instruction: string;
 }
 
@@ -51,7 +48,7 @@ export class EditSession implements vscode.Disposable {
 
   constructor(
     private readonly server: Server,
-    request: EditRequest,
+    private readonly request: EditRequest,
   ) {
     this.document = request.document;
     this.instruction = request.instruction;
@@ -76,14 +73,8 @@ export class EditSession implements vscode.Disposable {
    * Throws a Fault, or a vscode.CancellationError; the session has ended then.
    */
   async run(): Promise<void> {
-    const target: CommandTarget = {
-      textDocument: { uri: this.document.uri.toString(), version: this.document.version },
-      range: {
-        start: { line: this.start, character: 0 },
-        end: { line: this.end, character: 0 },
-      },
-    };
-    const argument = { ...target, id: this.id, instruction: this.instruction, apply: false };
+    const { id, instruction } = this;
+    const argument = { ...asCommandTarget(this.request), id, instruction, apply: false };
     try {
       const answer = await this.server.execute<EditAnswer>(
         "copydraft.edit",

@@ -5,6 +5,8 @@ import type { Server } from "./client";
 import type { Stats, StatusAnswer } from "./protocol";
 
 const EVERY_MS = 20_000;
+/** How the language server says that no daemon was started yet. */
+const NO_DAEMON = "no daemon is running";
 
 export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem(
@@ -16,7 +18,6 @@ export class StatusBar implements vscode.Disposable {
   private status: StatusAnswer | undefined;
   private last: Stats | undefined;
   private busy = 0;
-  private problem = "";
 
   constructor(private readonly server: Server) {
     this.item.name = "Copydraft";
@@ -29,6 +30,7 @@ export class StatusBar implements vscode.Disposable {
         clearInterval(timer);
       }),
       server.onRunning((running) => {
+        this.status = undefined;
         if (running) void this.refresh();
         this.show();
       }),
@@ -49,12 +51,6 @@ export class StatusBar implements vscode.Disposable {
   /** What a request that has ended cost. */
   took(stats: Stats): void {
     this.last = stats;
-    this.show();
-  }
-
-  /** Why there is no server; "" where there is one. */
-  fails(problem: string): void {
-    this.problem = problem;
     this.show();
   }
 
@@ -88,25 +84,32 @@ export class StatusBar implements vscode.Disposable {
       );
     }
     this.item.text = `$(${this.icon()}) ${parts.join(" · ")}`;
-    this.item.backgroundColor =
-      this.problem && !this.server.running
-        ? new vscode.ThemeColor("statusBarItem.errorBackground")
-        : undefined;
+    this.item.backgroundColor = this.problem
+      ? new vscode.ThemeColor("statusBarItem.errorBackground")
+      : undefined;
     this.item.accessibilityInformation = {
       label: `Copydraft: ${this.state()}, ${parts.join(", ")}`,
     };
     this.item.tooltip = this.tooltip();
   }
 
-  private icon(): string {
-    if (this.busy > 0) return "loading~spin";
-    if (!this.server.running) return this.problem ? "error" : "circle-slash";
-    return "copy";
+  /** What is wrong; "" where nothing is. A daemon that nobody needed yet is none. */
+  private get problem(): string {
+    const problem = this.server.running ? (this.status?.problem ?? "") : this.server.problem;
+    return problem.startsWith(NO_DAEMON) ? "" : problem;
   }
 
-  private state(): string {
+  private icon(): string {
+    if (this.busy > 0) return "loading~spin";
+    if (this.problem) return "error";
+    return this.server.running ? "copy" : "circle-slash";
+  }
+
+  /** What the server does, or what is wrong; as screen readers tell it. */
+  state(): string {
     if (this.busy > 0) return "working";
-    if (!this.server.running) return this.problem || "the language server does not run";
+    if (this.problem) return this.problem;
+    if (!this.server.running) return "the language server does not run";
     const daemon = this.status?.daemon;
     if (!daemon) return "idle, no daemon runs yet";
     return daemon.model

@@ -14,6 +14,8 @@ export interface Target {
   /** Whole lines [start, end). */
   start: number;
   end: number;
+  /** The document's version whose lines these are. */
+  version: number;
 }
 
 /** Lines of the active editor: the selection, or the definition that the cursor is in. */
@@ -24,13 +26,9 @@ export async function activeTarget(server: Server): Promise<Target | undefined> 
     return undefined;
   }
   const { document, selection } = editor;
-  if (!selection.isEmpty) return { document, ...wholeLines(selection) };
-  return (
-    (await definitionAt(server, document, selection.active)) ?? {
-      document,
-      ...wholeLines(selection),
-    }
-  );
+  const selected = { document, ...wholeLines(selection), version: document.version };
+  if (!selection.isEmpty) return selected;
+  return (await definitionAt(server, document, selection.active)) ?? selected;
 }
 
 /** The lines that a code action of the server's names. */
@@ -39,12 +37,17 @@ export async function givenTarget(argument: CommandTarget): Promise<Target> {
     vscode.Uri.parse(argument.textDocument.uri),
   );
   const { start, end } = argument.range;
-  return { document, start: start.line, end: end.character > 0 ? end.line + 1 : end.line };
+  return {
+    document,
+    start: start.line,
+    end: end.character > 0 ? end.line + 1 : end.line,
+    version: argument.textDocument.version ?? document.version,
+  };
 }
 
-export function asCommandTarget({ document, start, end }: Target): CommandTarget {
+export function asCommandTarget({ document, start, end, version }: Target): CommandTarget {
   return {
-    textDocument: { uri: document.uri.toString(), version: document.version },
+    textDocument: { uri: document.uri.toString(), version },
     range: { start: { line: start, character: 0 }, end: { line: end, character: 0 } },
   };
 }
@@ -88,6 +91,7 @@ async function definitionAt(
   document: vscode.TextDocument,
   position: vscode.Position,
 ): Promise<Target | undefined> {
+  const { version } = document;
   const at = { line: position.line, character: position.character };
   const actions = await server
     .request<{ command?: { command: string; arguments?: CommandTarget[] } }[]>(
@@ -101,5 +105,7 @@ async function definitionAt(
     .catch(() => null);
   const found = actions?.find(({ command }) => command?.command === "copydraft.edit");
   const argument = found?.command?.arguments?.[0];
-  return argument && { document, start: argument.range.start.line, end: argument.range.end.line };
+  if (!argument) return undefined;
+  const { start, end } = argument.range;
+  return { document, start: start.line, end: end.line, version };
 }

@@ -6,7 +6,8 @@ import * as vscode from "vscode";
 import type { Server } from "./client";
 import { cliCommand, NotSetUp, problemOfPython } from "./environment";
 import { tell } from "./faults";
-import { chooseModel } from "./models";
+import { chooseModel, downloadModel } from "./models";
+import { clearSetting, setSetting } from "./settings";
 import { setUp } from "./setup";
 
 const WELCOMED = "copydraft.welcomed";
@@ -28,6 +29,7 @@ export class Welcome implements vscode.Disposable {
       on("copydraft.setUp", () => this.setUp()),
       on("copydraft.choosePython", () => this.choosePython()),
       on("copydraft.chooseModel", async () => chooseModel(await cliCommand(context, log), log)),
+      on("copydraft.downloadModel", async () => downloadModel(await cliCommand(context, log), log)),
       on("copydraft.trySample", () => this.trySample()),
       server.onRunning((running) => {
         if (running) void ready(true);
@@ -61,7 +63,7 @@ export class Welcome implements vscode.Disposable {
         keep,
       );
       if (chosen !== SET_UP) return;
-      await settings.update(key, undefined, vscode.ConfigurationTarget.Global);
+      await clearSetting(key);
     }
     await setUp(this.context, this.log, python);
     await this.restart();
@@ -86,8 +88,7 @@ export class Welcome implements vscode.Disposable {
       await this.setUp(file.fsPath);
       return;
     }
-    const settings = vscode.workspace.getConfiguration("copydraft");
-    await settings.update("python", file.fsPath, vscode.ConfigurationTarget.Global);
+    await setSetting("python", file.fsPath);
   }
 
   /** A small file without a name, with a function chosen in it that wants an edit. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
 
-import { command, open, preview, until } from "./fixtures";
+import { command, open, preview, until, withBox } from "./fixtures";
 import { test } from "./runner";
 
 async function actions(editor: vscode.TextEditor, line: number): Promise<vscode.CodeAction[]> {
@@ -27,6 +27,21 @@ test("a diagnostic is fixed by its code action, in a preview", async () => {
   } finally {
     problems.dispose();
   }
+});
+
+test("the code action for an edit asks for the instruction", async () => {
+  const editor = await open("a = 1\nb = 2\n");
+  const found = await actions(editor, 0);
+  const action = found.find(({ title }) => title === "copydraft: edit the selection…")?.command;
+  assert(action);
+  await withBox(async (box) => {
+    const asked = command(action.command, ...(action.arguments as unknown[]));
+    await until("a box", () => box.shown);
+    box.type("Fix it");
+    box.enter();
+    await asked;
+  });
+  await preview("a = 1\nfixed = True\nb = 2\n");
 });
 
 test("an explanation is offered as a code action", async () => {

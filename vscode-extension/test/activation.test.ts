@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
 
+import type { Server } from "../src/client";
+import { StatusBar } from "../src/status";
 import { command, extension, until } from "./fixtures";
 import { test } from "./runner";
 
@@ -37,4 +39,39 @@ test("completion is switched off and on again in the settings", async () => {
   assert.equal(value(), false);
   await command("copydraft.toggleCompletion");
   assert.equal(value(), true);
+});
+
+test("a setting is changed where it is set: the workspace's wins", async () => {
+  const settings = (): vscode.WorkspaceConfiguration =>
+    vscode.workspace.getConfiguration("copydraft");
+  const { Workspace } = vscode.ConfigurationTarget;
+  await settings().update("completion", true, Workspace);
+  try {
+    await command("copydraft.toggleCompletion");
+    assert.equal(settings().get("completion"), false);
+    assert.equal(settings().inspect("completion")?.globalValue ?? true, true);
+  } finally {
+    await settings().update("completion", undefined, Workspace);
+  }
+});
+
+test("the status bar tells what is wrong with the daemon, and that it was not needed yet", async () => {
+  let problem = "the daemon is another version";
+  const never = new vscode.EventEmitter<never>().event;
+  const server = {
+    running: true,
+    onRunning: never,
+    onBusy: never,
+    ask: () => Promise.resolve({ daemon: null, problem }),
+  };
+  const bar = new StatusBar(server as unknown as Server);
+  try {
+    await bar.refresh();
+    assert.equal(bar.state(), problem);
+    problem = "no daemon is running (`copydraft daemon start` starts one)";
+    await bar.refresh();
+    assert.equal(bar.state(), "idle, no daemon runs yet");
+  } finally {
+    bar.dispose();
+  }
 });

@@ -145,3 +145,35 @@ test("the diff editor shows the same edit", async () => {
   );
   assert.equal(proposed.getText(), NEW);
 });
+
+test("an edit is accepted in the diff editor, whole or change by change", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 5], writing(NEW));
+  await preview(MERGED);
+  await command("copydraft.openDiff");
+  const editor = await until("the diff editor", () => proposal());
+  editor.selection = new vscode.Selection(5, 0, 5, 0);
+  await command("copydraft.acceptHunk");
+  assert.equal(document.getText(), "a = 1\nb = 2\nc = 3\nd = 4\nnew = 0\ne = 50\n");
+  await command("copydraft.acceptAll");
+  assert.equal(document.getText(), NEW);
+  await until("all is closed", () => previews().length === 0 && !proposal());
+});
+
+test("the next and the previous change are found in the document itself, too", async () => {
+  const editor = await open(TEXT);
+  await edit(editor.document, [0, 5], writing(NEW));
+  await preview(MERGED);
+  const again = await vscode.window.showTextDocument(editor.document);
+  again.selection = new vscode.Selection(1, 0, 1, 0);
+  await command("copydraft.nextHunk");
+  assert.equal(again.selection.active.line, 4);
+  await command("copydraft.previousHunk");
+  assert.equal(again.selection.active.line, 1);
+});
+
+/** The active editor, where it shows the edited text of a diff. */
+function proposal(): vscode.TextEditor | undefined {
+  const editor = vscode.window.activeTextEditor;
+  return editor?.document.uri.scheme === "copydraft-proposed" ? editor : undefined;
+}

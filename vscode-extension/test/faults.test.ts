@@ -1,8 +1,22 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import * as vscode from "vscode";
 
-import { command, edit, gated, open, pause, preview, previews, until, writing } from "./fixtures";
+import {
+  command,
+  edit,
+  extension,
+  gated,
+  languageServers,
+  messages,
+  open,
+  pause,
+  preview,
+  previews,
+  until,
+  writing,
+} from "./fixtures";
 import { test } from "./runner";
 
 const TEXT = "a = 1\n";
@@ -53,3 +67,69 @@ test("a restart in mid-stream ends the edit, and the next one works", async () =
   await edit(document, [0, 1], writing("a = 2\n"));
   await preview("a = 1\na = 2\n");
 });
+
+test("a language server that is killed in mid-stream ends the edit with a message, and is back", async () => {
+  const { document } = await open(TEXT);
+  const said = await messages(async () => {
+    const asked = edit(document, [0, 1], gated("a = 2\nb = 3\n").instruction);
+    await until("the first change", () =>
+      previews().some((one) => one.document.getText().includes("a = 2")),
+    );
+    await killServer();
+    await asked;
+  });
+  assert.deepEqual(said, ["Copydraft: the language server ended"]);
+  await until("the preview is closed", () => previews().length === 0);
+  assert.equal(document.getText(), TEXT);
+  await edit(document, [0, 1], writing("a = 2\n"));
+  await preview("a = 1\na = 2\n");
+});
+
+test("an edit that waits for a decision outlives the language server", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 1], writing("a = 2\n"));
+  await preview("a = 1\na = 2\n");
+  await killServer();
+  const { server } = await extension();
+  await until("another server", () => server.running);
+  await command("copydraft.acceptAll");
+  assert.equal(document.getText(), "a = 2\n");
+});
+
+test("edits and restarts while the server starts leave one server", async () => {
+  const { document } = await open(TEXT);
+  const { server } = await extension();
+  const restarting = command("copydraft.restart");
+  await until("it starts", () => !server.running);
+  const asked = edit(document, [0, 1], writing("a = 2\n"));
+  await Promise.all([restarting, command("copydraft.restart"), asked]);
+  assert(server.running);
+  await until("the old ones are gone", () => server.has("copydraft.edit"));
+  for (let left = 200; left > 0 && (await languageServers()).length !== 1; left--) await pause();
+  assert.equal((await languageServers()).length, 1);
+});
+
+test("a server that ends at once is told of, with how it ended", async () => {
+  const { server, status } = await extension();
+  const settings = vscode.workspace.getConfiguration("copydraft");
+  const given = settings.get("server.command");
+  const set = (value: unknown): Thenable<void> =>
+    settings.update("server.command", value, vscode.ConfigurationTarget.Workspace);
+  try {
+    const said = await messages(async (told) => {
+      await set(["/bin/sh", "-c", "head -c 1000 > /dev/null; exit 3"]);
+      await until("a message", () => told.length > 0);
+    });
+    assert.match(said.join(), /the language server does not start/);
+    assert.equal(status.state(), server.problem);
+  } finally {
+    await set(given);
+    await until("the server is back", () => server.running);
+  }
+});
+
+async function killServer(): Promise<void> {
+  const [server] = await languageServers();
+  assert(server);
+  process.kill(server, "SIGKILL");
+}

@@ -1,7 +1,7 @@
 /** What the tests do to VS Code, and what they see of it. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
@@ -13,7 +13,9 @@ const LIMIT_MS = 25_000;
 export async function extension(): Promise<Api> {
   const found = vscode.extensions.getExtension<Api>("copydraft.copydraft");
   assert(found);
-  return found.activate();
+  const api = await found.activate();
+  await api.server.start();
+  return api;
 }
 
 export function workspace(): string {
@@ -122,11 +124,92 @@ export async function type(
 /** Nothing open, nothing pending. */
 export async function cleanUp(): Promise<void> {
   const { edits } = await extension();
-  edits.rejectAll();
+  for (const session of [...edits.sessions.values()]) session.reject();
   for (const document of vscode.workspace.textDocuments)
     if (document.isDirty) {
       await vscode.window.showTextDocument(document);
       await command("workbench.action.revertAndCloseActiveEditor");
     }
   await command("workbench.action.closeAllEditors");
+}
+
+/** The processes of language servers that the extension has started. */
+export async function languageServers(): Promise<number[]> {
+  const found: number[] = [];
+  for (const entry of await readdir("/proc")) {
+    const words = await readFile(`/proc/${entry}/cmdline`, "utf8").catch(() => "");
+    if (words.includes("fake_server.py") && (await parent(entry)) === process.pid)
+      found.push(Number(entry));
+  }
+  return found;
+}
+
+async function parent(id: string): Promise<number> {
+  const status = await readFile(`/proc/${id}/status`, "utf8").catch(() => "");
+  return Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]);
+}
+
+/** A box that a test types into, in place of VS Code's. */
+export class FakeBox {
+  value = "";
+  items: readonly vscode.QuickPickItem[] = [];
+  activeItems: readonly vscode.QuickPickItem[] = [];
+  shown = false;
+  private readonly values = new vscode.EventEmitter<string>();
+  private readonly accepts = new vscode.EventEmitter<void>();
+  private readonly hides = new vscode.EventEmitter<void>();
+  readonly onDidChangeValue = this.values.event;
+  readonly onDidAccept = this.accepts.event;
+  readonly onDidHide = this.hides.event;
+
+  type(value: string): void {
+    this.value = value;
+    this.values.fire(value);
+  }
+
+  enter(): void {
+    this.accepts.fire();
+  }
+
+  show(): void {
+    this.shown = true;
+  }
+
+  hide(): void {
+    this.hides.fire();
+  }
+
+  dispose(): void {
+    this.shown = false;
+  }
+}
+
+/** Do something with boxes that a test answers: `box` is the next one. */
+export async function withBox(use: (box: FakeBox) => Promise<void>): Promise<void> {
+  const box = new FakeBox();
+  const window = vscode.window as { createQuickPick: unknown };
+  const real = window.createQuickPick;
+  window.createQuickPick = () => box;
+  try {
+    await use(box);
+  } finally {
+    window.createQuickPick = real;
+  }
+}
+
+/** The errors that users are told of while `act` runs. */
+export async function messages(act: (said: string[]) => Promise<void>): Promise<string[]> {
+  const said: string[] = [];
+  const window = vscode.window as { showErrorMessage: unknown };
+  const real = window.showErrorMessage;
+  window.showErrorMessage = (message: string) => {
+    said.push(message);
+    return Promise.resolve(undefined);
+  };
+  try {
+    await act(said);
+  } finally {
+    window.showErrorMessage = real;
+  }
+  return said;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-import { applied, grouped, type Hunk, merged, moved, written } from "../src/hunks";
+import { applied, grouped, type Hunk, merged, moved, places, written } from "../src/hunks";
 import type { TextEdit } from "../src/protocol";
 import { test } from "./runner";
 
@@ -50,6 +50,14 @@ test("removed lines stand before added ones in the merged text", () => {
     lines: ["a", "b", "X", "Y", "c", "d", "e", ""],
     marks: [{ at: 1, added: 2, end: 4 }],
   });
+});
+
+test("new lines are found in the text with all hunks made", () => {
+  const found = hunks(edit([0, 0], [1, 0], "X\nY\nZ\n"), edit([3, 0], [4, 0], ""));
+  assert.deepEqual(places(found), [
+    { at: 0, end: 3 },
+    { at: 5, end: 5 },
+  ]);
 });
 
 test("all hunks made give the new text", () => {

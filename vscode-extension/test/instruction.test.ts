@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type * as vscode from "vscode";
 
-import { History } from "../src/instruction";
+import { askFor, History } from "../src/instruction";
+import { withBox } from "./fixtures";
 import { test } from "./runner";
 
 function memento(): vscode.Memento {
@@ -27,4 +28,35 @@ test("of the instructions, the fifty latest are kept", async () => {
   for (let count = 1; count <= 60; count++) await history.add(`${count}`);
   assert.equal(history.entries.length, 50);
   assert.equal(history.entries[0], "60");
+});
+
+test("Enter right behind the last key takes what was typed", async () => {
+  await withBox(async (box) => {
+    const history = new History(memento(), "instructions");
+    await history.add("an earlier one");
+    const said = askFor("title", "", history);
+    box.activeItems = box.items;
+    box.type("a new one");
+    box.enter();
+    assert.equal(await said, "a new one");
+  });
+});
+
+test("Enter takes the item that was moved to", async () => {
+  await withBox(async (box) => {
+    const history = new History(memento(), "instructions");
+    for (const entry of ["one", "two"]) await history.add(entry);
+    const said = askFor("title", "", history);
+    box.activeItems = box.items.slice(1);
+    box.enter();
+    assert.equal(await said, "one");
+  });
+});
+
+test("an instruction that was escaped is none", async () => {
+  await withBox(async (box) => {
+    const said = askFor("title", "", new History(memento(), "instructions"));
+    box.hide();
+    assert.equal(await said, undefined);
+  });
 });

@@ -5,12 +5,14 @@ import {
   command,
   edit,
   gated,
+  messages,
   open,
   opened,
   preview,
   previews,
   type,
   until,
+  withBox,
   writing,
 } from "./fixtures";
 import { test } from "./runner";
@@ -121,4 +123,25 @@ test("a document that is closed meanwhile is not edited", async () => {
   await until("the preview is closed", () => previews().length === 0);
   const again = await vscode.workspace.openTextDocument(document.uri);
   assert.equal(again.getText(), TEXT);
+});
+
+test("lines that were changed before the edit was asked for are not edited", async () => {
+  const { document } = await open(TEXT);
+  const { version } = document;
+  await withBox(async (box) => {
+    const asked = vscode.commands.executeCommand("copydraft.editSelection", {
+      textDocument: { uri: document.uri.toString(), version },
+      range: { start: { line: 1, character: 0 }, end: { line: 4, character: 0 } },
+    });
+    await until("a box", () => box.shown);
+    await type(document, 0, "# one\n");
+    box.type(writing(NEW));
+    const said = await messages(async () => {
+      box.enter();
+      await asked;
+    });
+    assert.match(said.join(), /changed since the lines were selected/);
+  });
+  await until("no preview", () => previews().length === 0);
+  assert.equal(document.getText(), `# one\n${TEXT}`);
 });

@@ -1,6 +1,7 @@
 """The answer that was written last, with the origin of its parts: for the statistics page.
 
-It lives in the daemon's memory only, and goes with the statistics or with the model. Completions
+It lives in the daemon's memory only. It goes when the statistics are cleared, and when the model is
+unloaded for want of use or because somebody asked; a switch to another model leaves it. Completions
 are left out: one at every pause in typing would replace the edit that somebody looks at.
 """
 
@@ -35,7 +36,7 @@ class LastAnswers:
         return self._written.so_far() if self._written else self._ended
 
     def forget(self) -> None:
-        """Drop the answer that ended."""
+        """Drop the answer that ended; one that is being written stays until its own end."""
         self._ended = None
 
     def follow(self, kind: Kind, path: str) -> Callable[[Event], None]:

@@ -149,7 +149,6 @@ class _Listener:
         _log.info("port %d is closed", self._port)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._last = time.monotonic()
         request = Request(scope)
         cookie = ""
 
@@ -164,13 +163,16 @@ class _Listener:
         if refusal := self._refusal(request):
             await refusal(scope, receive, send_hardened)
             return
+        # First of all: a browser that has its cookie spends the token, too.
+        has_token = self._takes_token(request)
         if not self._has_cookie(request):
-            if not self._takes_token(request):
+            if not has_token:
                 await PlainTextResponse(_HOW, 403)(scope, receive, send_hardened)
                 return
             # The page is the answer, and no redirect to it: a browser that came from elsewhere
             # would not send a strict cookie there.
             cookie = self._new_cookie()
+        self._last = time.monotonic()
         await self._pages(scope, receive, send_hardened)
 
     def _refusal(self, request: Request) -> Response | None:

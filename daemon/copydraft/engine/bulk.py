@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,8 @@ class OneByOne:
         """
         self.fingerprint = vocabulary_fingerprint(path)
         self._model = Model(path, vocab_only=True)
+        # llama.cpp's memory is not Python's: it goes with this object, unless the process ends.
+        weakref.finalize(self, self._model.close).atexit = False
 
     def encode_many(self, texts: Sequence[str]) -> list[NDArray[np.uint32]]:
         return [np.array(self.encode_one(text), np.uint32) for text in texts]

@@ -21,7 +21,11 @@ class Pick(NamedTuple):
 
 
 class Picker(Protocol):
-    """Called once for each token written, in order, and never for a token that is thrown away."""
+    """Called once for each token written, in order.
+
+    In strict mode a pick that leads by too little is thrown away and made again (`verify`): a
+    picker that counts its picks may only be used there where nothing is drafted.
+    """
 
     def pick(self, logits: NDArray[np.float32]) -> Pick:
         """The next token by `logits`, one float per token of the vocabulary."""

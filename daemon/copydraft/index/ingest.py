@@ -15,6 +15,7 @@ from copydraft.errors import FileProblem
 from copydraft.index import compact, shards
 from copydraft.index.segment import Source, build
 from copydraft.index.shards import Known
+from copydraft.secret_names import has_private_key
 from copydraft.workspace.documents import read_document
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ _TOLD_CHARACTERS = 500_000
 
 _CLOCK_STEP_NS = 50_000_000
 """File systems note times in steps of some milliseconds."""
-
-_PRIVATE_KEY = "PRIVATE KEY-----"
 
 
 class Progress(NamedTuple):
@@ -217,7 +216,7 @@ class _Update:
             return _File(file.path, known, "")
         # Replaced by a link since it was found, it may be anyone's.
         inside = document.path == self._scanner.root / file.path
-        if not inside or _PRIVATE_KEY in document.text:
+        if not inside or has_private_key(document.text):
             return _File(file.path, known, "")
         text = document.text.replace("\r\n", "\n").replace("\r", "\n")
         return _File(file.path, known._replace(digest=document.fingerprint), text)

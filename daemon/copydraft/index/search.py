@@ -33,13 +33,20 @@ class Search:
 
         For a request about it: what it shows of the document is newer, and nearer.
         """
-        return Search([Shown(each, {*hidden, path}) for each, hidden in self._shown])
+        return Search(
+            [
+                Shown(each, {*hidden, path})
+                for each, hidden in self._shown
+                # Passing over the places of a document takes time: an open one has its own segment.
+                if any(document.source.path != path for document in each.documents)
+            ]
+        )
 
     def longest_matches(self, tail: Sequence[int], most: int) -> list[Match]:
         """The places with the longest match of the end of `tail`, at most `most` of them.
 
-        `tail` is the text so far, or at least its last `DEPTH` tokens. None if nothing matches.
-        Cost: one binary search in each segment.
+        `tail` is the text so far, or at least its last `DEPTH` tokens. Empty if nothing
+        matches. Cost: one binary search in each segment.
         """
         if not tail:
             return []

@@ -147,6 +147,6 @@ class DocumentUpdates(Message):
 
     workspace: str
     """Root, absolute."""
-    owner: int
+    owner: Annotated[int, msgspec.Meta(gt=0)]
     """Process that has the documents open, as its id; they are closed when it is gone."""
     updates: list[DocumentUpdate]

@@ -31,7 +31,8 @@ class WorkspaceStatus(Message):
     root: str
     open_documents: int
     workspace_tokens: int
-    """Indexed of its files and open documents, for the loaded model; 0 without one."""
+    """Indexed of its files as they are on the disk, for the loaded model; 0 without one. Open
+    documents, which stand for their files, are not counted."""
     global_tokens: int
     """Indexed of the libraries that it uses."""
     indexing: bool

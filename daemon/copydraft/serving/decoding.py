@@ -67,11 +67,12 @@ def decode(
     # A draw leaves no lead to compare with the threshold: strict sampling decodes plainly.
     drafts = generation.draft and config.max_draft > 0 and (greedy or not strict)
     limits = Limits(
-        max_tokens=min(generation.max_tokens or task.max_tokens, task.max_tokens),
+        max_tokens=task.max_tokens,
         draft=engine.widest_draft(config.max_draft) if drafts else 0,
         tie_threshold=loaded.calibration.tie_threshold if strict and greedy else 0.0,
         stops=tuple(generation.stop),
         ends=task.ends,
+        beginning=len(task.beginning),
     )
     picker = engine.picker(generation.sampling)
     if task.beginning:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from copydraft.drafting.policy import Policy
 from copydraft.errors import Cancelled, CopydraftError, DiskProblem, EngineProblem
 from copydraft.protocol import (
     DocumentUpdates,
+    EditRequest,
     Failed,
     Loading,
     Notice,
@@ -38,6 +39,7 @@ from copydraft.serving.workspaces import Workspaces
 
 if TYPE_CHECKING:
     from copydraft.protocol import Kind
+    from copydraft.workspace.edits import RecentEdit
 
 _log = logging.getLogger(__name__)
 
@@ -180,22 +182,23 @@ class Scheduler:
 
     def _next(self) -> Job | None:
         """The next request; unloads when asked to between requests. None: stop."""
-        with self._changed:
-            while True:
-                if self._unload_wanted:
-                    self._unloaded = self._loaded is not None
-                    self._unload()
-                    self._unload_wanted = False
-                    self._changed.notify_all()
-                if self._stopping:
-                    return None
-                if job := self._waiting.take():
-                    break
-                self._changed.wait()
-            self._active = job
-            if self._loaded is not None:
-                self._loaded.engine.resume()
-            return job
+        while True:
+            with self._changed:
+                while not self._unload_wanted:
+                    if self._stopping:
+                        return None
+                    if job := self._waiting.take():
+                        self._active = job
+                        if self._loaded is not None:
+                            self._loaded.engine.resume()
+                        return job
+                    self._changed.wait()
+                self._unloaded = self._loaded is not None
+            # Without the lock: it waits for threads of the index, and status is asked meanwhile.
+            self._unload()
+            with self._changed:
+                self._unload_wanted = False
+                self._changed.notify_all()
 
     def _failure(self, job: Job, error: CopydraftError, partial: str = "") -> Failed:
         """The event that ends a job which `error` ended."""
@@ -206,10 +209,15 @@ class Scheduler:
     def _serve(self, job: Job) -> Result | Failed:
         """Answer a request; the event that ends it."""
         loaded = self._ready(job)
-        edits = self._workspaces.recent_edits(job.request.generation.workspace)
-        if isinstance(job.request, PrepareRequest):
-            return read_ahead(known_part(job.request, loaded, edits), loaded.engine, job)
-        return self._answer(job, job.request, task_of(job.request, loaded, edits), loaded)
+        request = job.request
+        edits: Sequence[RecentEdit] = ()
+        if isinstance(request, EditRequest) or (
+            isinstance(request, PrepareRequest) and request.kind == "edit"
+        ):
+            edits = self._workspaces.recent_edits(request.generation.workspace)
+        if isinstance(request, PrepareRequest):
+            return read_ahead(known_part(request, loaded, edits), loaded.engine, job)
+        return self._answer(job, request, task_of(request, loaded, edits), loaded)
 
     def _answer(
         self, job: Job, request: Question, task: Task, loaded: loading.Loaded

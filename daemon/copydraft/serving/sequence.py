@@ -41,6 +41,9 @@ class Limits:
     """Strings that end the text and are not in it."""
     ends: frozenset[int] = frozenset()
     """Tokens that end it, beside the model's own."""
+    beginning: int = 0
+    """Characters that the answer has to begin with. In strict mode they are not drafted: a picker
+    that follows them cannot make a pick again."""
 
 
 class ActiveSequence:
@@ -155,7 +158,7 @@ class ActiveSequence:
     def _propose(self, start: int, pending: int) -> None:
         """Draft what may follow `pending` tokens that are decoded from position `start` on."""
         if self._limits.tie_threshold:
-            if pending > 1:
+            if pending > 1 or len(self.stream.text) < self._limits.beginning:
                 return  # plain decoding reads the prompt's end alone
             if start == self._exact:
                 # All that follows may be taken back, which recurrent models cannot by themselves.

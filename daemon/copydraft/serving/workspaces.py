@@ -12,15 +12,17 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from copydraft.errors import BadRequest, CopydraftError
 from copydraft.index.corpora import Corpora, Workspace
 from copydraft.index.printings import printing_of
 from copydraft.index.search import Search
 from copydraft.protocol import DocumentUpdates, EditFormat, WorkspaceStatus
+from copydraft.secret_names import is_secret
 from copydraft.workspace.edits import RecentEdit, RecentEdits
 from copydraft.workspace.open_documents import OpenDocuments
+from copydraft.workspace.scanner import Scanner
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +43,8 @@ class Workspaces:
         self._corpora: Corpora | None = None
         self._used: OrderedDict[Path, None] = OrderedDict()
         self._pending: set[tuple[str, str]] = set()
+        self._left_out: dict[tuple[str, str], bool] = {}
+        """Of open documents: whether they are ignored files. Set once, in the reader's thread."""
         self._lock = threading.Lock()
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="open-documents")
 
@@ -50,7 +54,7 @@ class Workspaces:
         Raises:
             BadRequest: the workspace is no absolute path.
         """
-        if not updates.workspace.startswith("/"):
+        if not updates.workspace.startswith("/") or "\0" in updates.workspace:
             raise BadRequest(f"no absolute path: {updates.workspace!r}", "name the root so")
         self._documents.close_left()
         return self._documents.take(updates)
@@ -81,8 +85,13 @@ class Workspaces:
         None: nothing is indexed so, or `root` is no directory of one project.
         """
         self._documents.close_left()
-        workspace = self._opened(root)
-        return workspace.search(printing_of(edit_format).name) if workspace else None
+        workspace, is_new = self._opened(root)
+        if workspace is None:
+            return None
+        if is_new:
+            for name in self._documents.of(root):
+                self._changed(root, name)
+        return workspace.search(printing_of(edit_format).name)
 
     def recent_edits(self, root: str) -> Sequence[RecentEdit]:
         """What was changed in the workspace lately, on the disk or in editors, newest first."""
@@ -91,12 +100,14 @@ class Workspaces:
             return ()
         edits = self._edits_of(directory)
         for name, document in self._documents.of(root).items():
-            if document.text is not None:
+            # Nor before it is known whether the document is ignored: that is soon.
+            if document.text is not None and self._left_out.get((root, name)) is False:
                 edits.seen(name, document.text, document.changed)
         return edits.latest(_MOST_EDITS)
 
     def status(self) -> list[WorkspaceStatus]:
         """Of the workspaces that are known, those asked about last first."""
+        self._documents.close_left()
         with self._lock:
             corpora, used = self._corpora, [str(root) for root in reversed(self._used)]
         roots = dict.fromkeys([*used, *self._documents.workspaces()])
@@ -109,7 +120,8 @@ class Workspaces:
         return corpora is None or corpora.settle(timeout)
 
     def _status(self, corpora: Corpora | None, root: str) -> WorkspaceStatus:
-        workspace = corpora.opened(Path(root)) if corpora else None
+        directory = _project(root)
+        workspace = corpora.opened(directory) if corpora and directory else None
         own, of_libraries = workspace.sizes() if workspace else (0, 0)
         return WorkspaceStatus(
             root=root,
@@ -119,13 +131,14 @@ class Workspaces:
             indexing=workspace is not None and workspace.indexing,
         )
 
-    def _opened(self, root: str) -> Workspace | None:
-        """The workspace at `root`, which is opened if it is not."""
+    def _opened(self, root: str) -> tuple[Workspace | None, bool]:
+        """The workspace at `root`, and whether it is opened by this: it knows no documents then."""
         directory = _project(root)
         with self._lock:
             corpora = self._corpora
             if corpora is None or directory is None:
-                return None
+                return None, False
+            is_new = directory not in self._used
             self._used[directory] = None
             self._used.move_to_end(directory)
             left = next(iter(self._used)) if len(self._used) > _MOST_WORKSPACES else None
@@ -133,7 +146,7 @@ class Workspaces:
                 del self._used[left]
         if left is not None:
             corpora.close_workspace(left)
-        return corpora.workspace(directory)
+        return corpora.workspace(directory), is_new
 
     def _edits_of(self, root: Path) -> RecentEdits:
         with self._lock:
@@ -157,32 +170,69 @@ class Workspaces:
     def _take_in(self, root: str, name: str) -> None:
         with self._lock:
             self._pending.discard((root, name))
-        document = self._documents.of(root).get(name)
+        if name not in self._documents.of(root):
+            self._left_out.pop((root, name), None)
         directory = _project(root)
         if directory is None:
             return
         try:
-            if document is not None and document.text is not None:
-                self._edits_of(directory).first_seen(name, document.text)
-            workspace = self._opened(root)
-            if workspace is None:
-                return
-            if document is None:
-                workspace.close_buffer(name)
-            else:
-                workspace.open_buffer(name, document.version, document.text or "")
-        except CopydraftError as error:
-            _log.warning("%s; %s", error.message, error.hint)
+            workspace, is_new = self._opened(root)
+        except RuntimeError:
+            _log.debug("a document came while the indexes were let go")
+            return
         except Exception:
-            _log.exception("an open document was not taken in: this is a bug")
+            _log.exception("a workspace was not opened: this is a bug")
+            return
+        # A new workspace gets all of its documents at once: were they queued, workspaces that push
+        # each other out would go on doing so for ever.
+        names = {name, *self._documents.of(root)} if is_new else {name}
+        for each in names:
+            try:
+                self._take_one_in(root, directory, workspace, each)
+            except CopydraftError as error:
+                _log.warning("%s; %s", error.message, error.hint)
+            except Exception:
+                _log.exception("an open document was not taken in: this is a bug")
+
+    def _take_one_in(
+        self, root: str, directory: Path, workspace: Workspace | None, name: str
+    ) -> None:
+        document = self._documents.of(root).get(name)
+        if document is None:
+            if workspace is not None:
+                workspace.close_buffer(name)
+            return
+        if (root, name) not in self._left_out:
+            self._left_out[root, name] = _is_left_out(directory, name)
+        if self._left_out[root, name]:
+            return
+        if document.text is not None:
+            self._edits_of(directory).first_seen(name, document.text)
+        if workspace is not None:
+            workspace.open_buffer(name, document.version, document.text or "")
 
 
 def _project(root: str) -> Path | None:
-    """The directory at `root`, if it can be one project: a home or all of the disk is none."""
+    """The directory at `root`, if it can be one project.
+
+    A home or all of the disk is none, nor what is inside a directory of secrets; nor one that
+    cannot be looked at: a name that is none, a disk that does not answer, no right to it.
+    """
     if not root.startswith("/"):
         return None
-    directory = Path(root).resolve()
-    home = Path.home().resolve()
-    if directory == home or directory in home.parents or not directory.is_dir():
+    try:
+        directory = Path(root).resolve()
+        home = Path.home().resolve()
+        if directory == home or directory in home.parents or not directory.is_dir():
+            return None
+    except (OSError, ValueError, RuntimeError):
         return None
-    return directory
+    return None if is_secret(f"{directory}/") else directory
+
+
+def _is_left_out(directory: Path, name: str) -> bool:
+    """Whether an open document is a file below a project that would not be indexed there."""
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or ".." in parts or "\0" in name:
+        return False
+    return Scanner(directory).leaves_out("/".join(parts))

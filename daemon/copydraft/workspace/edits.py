@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from copydraft.secret_names import has_private_key
 from copydraft.textedits import changes, split_lines
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class RecentEdit(NamedTuple):
 
 
 class RecentEdits:
-    """The edits of one workspace. Safe in any thread."""
+    """The edits of one workspace, but for texts with private keys. Safe in any thread."""
 
     def __init__(self) -> None:
         self._edits: deque[RecentEdit] = deque(maxlen=_MOST_EDITS)
@@ -51,6 +52,9 @@ class RecentEdits:
 
     def seen(self, path: str, text: str, time: float) -> None:
         """The file has this text now; what differs from the last time was edited."""
+        if has_private_key(text):
+            self.forget(path)
+            return
         with self._lock:
             old = self._texts.get(path)
             if old is not None and old != text:
@@ -60,7 +64,7 @@ class RecentEdits:
     def first_seen(self, path: str, text: str) -> None:
         """Compare later texts with this one, if nothing is known of the file yet."""
         with self._lock:
-            if path not in self._texts:
+            if path not in self._texts and not has_private_key(text):
                 self._remember(path, text)
 
     def forget(self, path: str) -> None:

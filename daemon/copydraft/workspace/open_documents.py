@@ -15,7 +15,7 @@ from copydraft.protocol import (
     DocumentUpdates,
     TextChange,
 )
-from copydraft.secret_names import is_secret
+from copydraft.secret_names import has_private_key, is_secret
 
 LARGEST_CHARACTERS = 4_000_000
 """A larger document is not drafted from."""
@@ -28,7 +28,7 @@ class OpenDocument(NamedTuple):
     """Id of the process that has it open."""
     version: int
     text: str | None
-    """None: it holds secrets by its name, or is too large; nothing of it is kept."""
+    """None: it holds secrets by its name or text, or is too large; nothing of it is kept."""
     changed: float
     """Seconds since 1970."""
 
@@ -122,7 +122,7 @@ def _become(
         text = _changed(known.text, update.changes)
         if text is None:
             return None
-    if text is not None and len(text) > LARGEST_CHARACTERS:
+    if text is not None and (len(text) > LARGEST_CHARACTERS or has_private_key(text)):
         text = None
     return OpenDocument(owner, update.version, text, time.time())
 

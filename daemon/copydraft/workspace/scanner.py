@@ -113,6 +113,26 @@ class Scanner:
                 rules = rules.below(self._root / base, base)
                 yield from self._entry(base, name, rules)
 
+    def leaves_out(self, name: str) -> bool:
+        """Whether a file is left out for what git ignores or for a directory that it is in.
+
+        `name` is its path below the root. The file need not be there, and may be of any size.
+
+        Raises:
+            FileProblem: a directory on the way cannot be looked at though it is there.
+        """
+        *above, _ = name.split("/")
+        rules = self._rules().below(self._root, "")
+        base = ""
+        for part in above:
+            if self._status(base, part) is not None and not self._enters(base, part, rules):
+                return True
+            base += f"{part}/"
+            if rules(base):
+                return True
+            rules = rules.below(self._root / base, base)
+        return rules(name)
+
     def _rules(self) -> Ignored:
         return NOTHING_IGNORED if self._library else rules_above(self._root)
 

@@ -48,7 +48,10 @@ def _fixes(document: Document, diagnostics: Any) -> list[types.CodeAction]:
     """One for each diagnostic: its text is the instruction, its definition the lines."""
     actions = []
     for diagnostic in diagnostics[:_MOST_FIXES]:
-        first, last = diagnostic.range.start.line, diagnostic.range.end.line
+        # What is missing at the end of a text is reported behind it.
+        final = max(0, len(document.lines) - 1)
+        first = min(diagnostic.range.start.line, final)
+        last = min(diagnostic.range.end.line, final)
         block = enclosing(document.lines, first)
         lines = (block.start, block.end) if block and last < block.end else (first, last + 1)
         said = str(diagnostic.message).strip()
@@ -71,6 +74,8 @@ def _rewrites(server: CopydraftServer, params: types.CodeActionParams) -> list[t
     document = server.documents.get(params.text_document.uri)
     assert document is not None
     start, end = whole_lines(params.range, len(document.lines))
+    if start == end:
+        return []
     what = "the selection"
     if params.range.start == params.range.end:
         block = enclosing(document.lines, start)

@@ -21,7 +21,7 @@ from copydraft_lsp import target
 from copydraft_lsp.convert import place, to_character
 from copydraft_lsp.documents import Document, LineChange
 from copydraft_lsp.faults import answered, one_line
-from copydraft_lsp.places import folders, shown_path
+from copydraft_lsp.places import folders, place_of, shown_path
 from copydraft_lsp.stream import result_of
 
 if TYPE_CHECKING:
@@ -130,8 +130,11 @@ class Completer:
         line, index = place(document.lines, position, server.documents.encoding, document.ends)
         before = "".join(document.lines[:line])
         here = document.lines[line][:index] if line < len(document.lines) else ""
+        roots = folders(server)
+        sent = place_of(document, roots)
         request = CompleteRequest(
-            path=shown_path(document, folders(server)),
+            # The name that the sender gives it: the daemon does not draft from this document.
+            path=sent.name if sent else shown_path(document, roots),
             text=document.text.removeprefix(_BOM),
             offset=len((before + here).removeprefix(_BOM)),
             generation=generation,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.capabilities import ServerCapabilitiesBuilder
+from pygls.exceptions import JsonRpcException
 
 from copydraft_lsp import settings
 
@@ -62,12 +63,19 @@ def register(server: CopydraftServer) -> None:
 
 
 async def _pull(server: CopydraftServer) -> None:
-    """Ask for our section, where the client answers such questions."""
+    """Ask for our section, where the client answers such questions.
+
+    One that answers with a fault keeps the settings that it began with.
+    """
     workspace = server.client_capabilities.workspace
     if not workspace or not workspace.configuration:
         return
     wanted = types.ConfigurationItem(section=settings.SECTION)
-    found = await server.workspace_configuration_async(types.ConfigurationParams([wanted]))
+    try:
+        found = await server.workspace_configuration_async(types.ConfigurationParams([wanted]))
+    except JsonRpcException as fault:
+        server.note(f"the editor does not tell its settings: {fault.message}")
+        return
     if found and found[0] is not None:
         _take(server, found[0])
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.lsp.conftest import BINARIES, TEXT
 from tests.fixtures.daemons import daemon_process
-from tests.fixtures.neovim import Neovim, binaries, neovim
-
-TEXT = b"a = 1\nb = 1\nc = 1\n"
-
-BINARIES = binaries()
+from tests.fixtures.neovim import Neovim, neovim
 
 ACTIVE = """
 local client = vim.lsp.get_clients({ name = 'copydraft' })[1]
@@ -28,26 +25,6 @@ local marks = vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = tru
 return #marks == 1 and marks[1][4].virt_text[1][1] == ...
 """
 """Whether this is the completion that is shown."""
-
-
-@pytest.fixture(params=["0.11", "0.12"])
-def binary(request: pytest.FixtureRequest) -> Path:
-    if request.param not in BINARIES:
-        pytest.skip(f"no Neovim {request.param} is installed")
-    return BINARIES[request.param]
-
-
-@pytest.fixture
-def vim(binary: Path) -> Iterator[Neovim]:
-    with daemon_process(), neovim(binary) as here:
-        yield here
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "a.py"
-    path.write_bytes(TEXT)
-    return path
 
 
 def test_an_accepted_edit_is_one_undo_step(vim: Neovim, file: Path) -> None:
@@ -177,6 +154,38 @@ def test_text_typed_inside_while_it_is_written_ends_it(vim: Neovim, file: Path) 
     vim.type("2GAx<Esc>")
     vim.until_shown("the selected lines were changed while the model wrote")
     assert vim.preview == ([], [])
+
+
+def test_a_buffer_that_cannot_be_changed_begins_no_edit(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("set nomodifiable")
+    vim.lua("vim.ui.input = function() asked = true end")
+    vim.command("CopydraftEdit")
+    vim.until_shown("this buffer cannot be changed")
+    assert vim.lua("return asked or vim.lsp.get_clients()[1].requests[1] or false") is False
+
+
+def test_an_edit_waits_until_its_buffer_can_be_changed(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("2CopydraftEdit echo b = 2\n")
+    vim.until_shown(":CopydraftAccept")
+    vim.command("set nomodifiable | CopydraftAccept")
+    vim.until_shown("this buffer cannot be changed; :set modifiable, then accept again")
+    assert vim.preview == ([1], ["b = 2"])
+    vim.command("set modifiable | CopydraftAccept")
+    assert vim.lines == ["a = 1", "b = 2", "c = 1"]
+
+
+def test_a_second_edit_is_refused_before_its_instruction_is_asked_for(
+    vim: Neovim, file: Path
+) -> None:
+    vim.open(file)
+    vim.command("2CopydraftEdit echo b = 2\n")
+    vim.until_shown(":CopydraftAccept")
+    vim.lua("vim.ui.input = function() asked = true end")
+    vim.command("1CopydraftEdit")
+    vim.until_shown("accept or reject the edit of this buffer first")
+    assert vim.lua("return asked or false") is False
 
 
 def test_edits_of_two_buffers_go_to_their_own(vim: Neovim, file: Path) -> None:

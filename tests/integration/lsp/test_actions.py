@@ -70,6 +70,18 @@ async def test_at_the_cursor_it_is_the_definition_there(editor: Editor) -> None:
     assert await actions(editor, uri, at(0, 0, 0, 0)) == []
 
 
+async def test_on_the_empty_line_below_the_text_nothing_is_offered(editor: Editor) -> None:
+    uri = editor.open(TEXT)
+    assert await actions(editor, uri, at(4, 0, 4, 0)) == []
+
+
+async def test_a_diagnostic_behind_the_text_is_about_its_last_line(editor: Editor) -> None:
+    uri = editor.open("x = (\n")
+    problem = types.Diagnostic(at(1, 0, 1, 0), "'(' was never closed")
+    (fix,) = await actions(editor, uri, at(1, 0, 1, 0), problem)
+    assert lines(fix) == (0, 1)
+
+
 async def test_a_diagnostic_can_be_fixed_by_its_own_text(editor: Editor) -> None:
     uri = editor.open(TEXT)
     problem = types.Diagnostic(at(3, 11, 3, 16), "adds nothing\nat all")

@@ -10,7 +10,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from copydraft.protocol import CompleteRequest
+from copydraft.protocol import CompleteRequest, DocumentUpdates
 from tests.fixtures.daemons import Running, until
 from tests.fixtures.editor import Editor, editing
 
@@ -41,6 +41,10 @@ def place(line: int, character: int) -> types.Range:
     return types.Range(types.Position(line, character), types.Position(line, character))
 
 
+def names(call: DocumentUpdates) -> set[str]:
+    return {update.name for update in call.updates}
+
+
 async def test_what_belongs_at_the_cursor_is_one_item_there(
     editor: Editor, daemon: Running
 ) -> None:
@@ -51,6 +55,17 @@ async def test_what_belongs_at_the_cursor_is_one_item_there(
     assert isinstance(ticket.request, CompleteRequest)
     assert ticket.request.text[: ticket.request.offset] == "a = 1\n😀# echo 2 + 2"
     assert (ticket.request.path, ticket.request.generation.agent) == ("a.py", "Test Editor")
+
+
+async def test_a_completion_names_its_document_as_the_daemon_has_it(daemon: Running) -> None:
+    async with editing(folders=["file:///w"]) as editor:
+        for uri in ("file:///w/src/a.py", "file:///x/a.py", "untitled:Untitled-1"):
+            editor.open("# echo x\n", uri)
+            await completed(editor, uri, (0, 8), invoked=True)
+        await until(lambda: len(daemon.service.open.of("/w")) == 3)
+    paths = [ticket.request.path for ticket in daemon.service.tickets]
+    assert paths == ["src/a.py", "/x/a.py", "untitled:Untitled-1.py"]
+    assert set(paths) == {name for call in daemon.service.updates for name in names(call)}
 
 
 async def test_nothing_is_completed_while_the_user_only_moves(

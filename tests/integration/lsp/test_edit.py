@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 
 import pytest
@@ -150,6 +151,14 @@ async def test_deltas_carry_the_text_and_the_edit_so_far(editor: Editor) -> None
     assert all(last.text.startswith(delta.text) for delta in editor.deltas)
 
 
+async def test_what_a_model_wrote_before_it_pauses_is_sent(editor: Editor, daemon: Running) -> None:
+    uri = editor.open(TEXT)
+    asked = editor.ask(EDIT, editor.arguments(uri, (0, 1), instruction="hold \na = 2\n", id="one"))
+    await until(lambda: bool(editor.deltas) and editor.deltas[-1].text == "holdinga=2")
+    asked.cancel()
+    await asyncio.wait([asked.answer])
+
+
 async def test_without_an_id_there_are_no_deltas(editor: Editor) -> None:
     uri = editor.open(TEXT)
     await editor.command(EDIT, editor.arguments(uri, (0, 1), instruction="echo a b c"))
@@ -240,6 +249,26 @@ async def test_in_a_file_of_one_line_an_edit_lands_in_its_column(editor: Editor,
     (change,) = editor.applied[0].edit.document_changes or ()
     assert isinstance(change, types.TextDocumentEdit)
     assert [getattr(edit, "new_text", None) for edit in change.edits] == ["2"]
+
+
+@pytest.mark.parametrize("text", ["", TEXT])
+@pytest.mark.parametrize("command", [EDIT, "copydraft.explain"])
+async def test_the_empty_line_below_the_text_is_nothing_to_ask_about(
+    editor: Editor, daemon: Running, text: str, command: str
+) -> None:
+    uri = editor.open(text)
+    line = text.count("\n")
+    asked = editor.arguments(uri, (line, line), instruction="echo x", question="echo x")
+    with pytest.raises(JsonRpcException) as caught:
+        await editor.command(command, asked)
+    assert caught.value.message == "there is no text in these lines (select some code)"
+    assert (daemon.service.tickets, editor.texts[uri]) == ([], text)
+
+
+async def test_a_last_line_without_an_end_can_be_edited(editor: Editor) -> None:
+    uri = editor.open("a = 1\nb = 1")
+    await editor.command(EDIT, editor.arguments(uri, (1, 1), instruction="echo b = 2"))
+    assert editor.texts[uri] == "a = 1\nb = 2"
 
 
 async def test_the_document_asked_for_is_edited_whatever_is_opened_meanwhile(

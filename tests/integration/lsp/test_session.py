@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import os
 import signal
 
@@ -154,6 +155,18 @@ async def test_a_command_that_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(JsonRpcException, match=message) as caught:
         await editor.command(name, *arguments)
+    assert caught.value.code == types.ErrorCodes.InvalidParams
+
+
+@pytest.mark.parametrize("params", [[1], "x", {}, {"command": 1, "arguments": 5}])
+async def test_a_request_that_cannot_be_read_is_answered(editor: Editor, params: object) -> None:
+    protocol = editor.client.protocol
+    answer: concurrent.futures.Future[object] = concurrent.futures.Future()
+    protocol._request_futures["odd"] = answer
+    request = {"jsonrpc": "2.0", "id": "odd", "method": types.WORKSPACE_EXECUTE_COMMAND}
+    protocol._send_data({**request, "params": params})
+    with pytest.raises(JsonRpcException, match="has not the shape that LSP gives it") as caught:
+        await asyncio.wrap_future(answer)
     assert caught.value.code == types.ErrorCodes.InvalidParams
 
 

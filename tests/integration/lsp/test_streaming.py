@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 
 import pytest
 from lsprotocol import types
+from pygls.lsp.client import LanguageClient
 
 from copydraft.protocol import DocumentChanged, DocumentOpened, DocumentUpdates
 from tests.fixtures.daemons import Running, daemon_process, running, until
@@ -73,7 +75,7 @@ async def test_a_document_belongs_to_the_innermost_folder_or_else_to_the_first(
         editor.open(TEXT, "untitled:Untitled-1")
         await until(lambda: len(texts(daemon.service, "/w/my lib")) == 1)
         await until(lambda: len(texts(daemon.service)) == 3)
-    assert set(texts(daemon.service)) == {"src/a.py", "/x/c.py", "untitled:Untitled-1"}
+    assert set(texts(daemon.service)) == {"src/a.py", "/x/c.py", "untitled:Untitled-1.py"}
     assert set(texts(daemon.service, "/w/my lib")) == {"b.py"}
 
 
@@ -83,7 +85,7 @@ async def test_cells_of_a_notebook_are_documents(daemon: Running) -> None:
     book = types.NotebookDocument("file:///w/n.ipynb", "jupyter-notebook", 1, [kept])
     async with editing(folders=W) as editor:
         editor.client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(book, [cell]))
-        await until(lambda: texts(daemon.service) == {cell.uri: TEXT})
+        await until(lambda: texts(daemon.service) == {f"{cell.uri}.py": TEXT})
 
 
 async def test_without_a_folder_nothing_is_sent(daemon: Running, editor: Editor) -> None:
@@ -178,6 +180,61 @@ async def test_a_daemon_that_was_restarted_is_sent_all_of_it(runtime_dir: object
                 await until(lambda: len(texts(daemon.service)) == 2)
                 editor.type(uri, (0, 0), "z")
                 await until(lambda: texts(daemon.service)["a.py"] == editor.texts[uri])  # noqa: B023
+
+
+async def test_a_request_that_finds_a_new_daemon_is_enough_to_send_it_all(
+    runtime_dir: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with editing(folders=W) as editor:
+        uri = editor.open(TEXT)
+        for process in (11, 12):
+            monkeypatch.setattr(os, "getpid", lambda: process)  # noqa: B023
+            async with running() as daemon:
+                asked = editor.arguments(uri, (0, 1), question="echo x")
+                await editor.command("copydraft.explain", asked)
+                await until(lambda: texts(daemon.service) == {"a.py": TEXT})
+
+
+async def test_a_daemon_that_another_editor_started_is_found_without_a_keystroke(
+    runtime_dir: object,
+) -> None:
+    async with editing(folders=W) as editor:
+        async with running() as daemon:
+            uri = editor.open(TEXT)
+            asked = editor.arguments(uri, (0, 1), question="echo x")
+            await editor.command("copydraft.explain", asked)
+            await until(lambda: texts(daemon.service) == {"a.py": TEXT})
+        editor.type(uri, (0, 0), "z")
+        # Until it was sent in vain, which is soon but not at once.
+        await asyncio.sleep(0.5)
+        for _ in range(3):
+            assert (await editor.command("copydraft.status"))["daemon"] is None
+        async with running() as daemon:
+            await until(lambda: texts(daemon.service) == {"a.py": "z" + TEXT})
+
+
+async def test_settings_that_the_editor_cannot_tell_hold_up_nothing(daemon: Running) -> None:
+    def fail(_: LanguageClient, __: object) -> None:
+        raise RuntimeError("not today")
+
+    async with editing(folders=W, settings=fail) as editor:
+        editor.open(TEXT)
+        await until(lambda: texts(daemon.service) == {"a.py": TEXT})
+        assert any(line.startswith("the editor does not tell its settings") for line in editor.log)
+
+
+async def test_settings_that_cannot_be_read_hold_up_nothing(daemon: Running) -> None:
+    ended = asyncio.Event()
+
+    async def answer(client: LanguageClient, _: object) -> None:
+        odd = {"jsonrpc": "2.0", "id": client.protocol.msg_id, "result": 5}
+        client.protocol._send_data(odd)
+        await ended.wait()
+
+    async with editing(folders=W, settings=answer) as editor:
+        editor.open(TEXT)
+        await until(lambda: texts(daemon.service) == {"a.py": TEXT})
+        ended.set()
 
 
 async def test_what_the_daemon_lacks_is_sent_again(daemon: Running) -> None:

@@ -21,7 +21,12 @@ def document(uri: str, language: str = "python") -> Document:
         ("file:///w/my%20lib/a.py", Place("/w/my lib", "a.py")),
         ("file:///w/my%20library/a.py", Place("/w", "my library/a.py")),
         ("file:///elsewhere/a.py", Place("/w", "/elsewhere/a.py")),
-        ("untitled:Untitled-1", Place("/w", "untitled:Untitled-1")),
+        ("untitled:Untitled-1", Place("/w", "untitled:Untitled-1.py")),
+        ("untitled:a.py", Place("/w", "untitled:a.py")),
+        (
+            "vscode-notebook-cell:/w/n.ipynb#W0s",
+            Place("/w", "vscode-notebook-cell:/w/n.ipynb#W0s.py"),
+        ),
     ],
 )
 def test_a_document_belongs_to_its_innermost_folder_else_to_the_first(
