@@ -5,6 +5,9 @@ an editor with unsaved text, and the standard library is the global corpus. Each
 plainly, drafted, and (greedy only) drafted in strict mode. Where the tokens part, the margin by
 which plain decoding chose its token is shown: a near tie, or a bug.
 
+The prompt is read beforehand: one that is found in the prefix cache was read in passes of other
+widths than a fresh one, which by itself can tip a near tie.
+
 Each row is saved as it ends, so an interrupted run goes on where it stopped.
 """
 
@@ -133,16 +136,35 @@ async def indexed(client: Client) -> None:
     sys.exit("the workspaces are not indexed yet")
 
 
+async def rows_of(
+    client: Client, task: EditTask, kind: Kind, base: Generation, ways: Sequence[str]
+) -> list[tuple[str, Answer, Answer]]:
+    """Each way's name, what was written plainly, and what was written in that way."""
+    replace = msgspec.structs.replace
+    plainly = replace(base, draft=False)
+    await answer(client, task, kind, replace(plainly, max_tokens=1))
+    plain = await answer(client, task, kind, plainly)
+    await indexed(client)
+    return [
+        (way, plain, await answer(client, task, kind, replace(base, strict=way == "strict")))
+        for way in ways
+    ]
+
+
 async def compare(
     arguments: argparse.Namespace, model: str, scratch: Path, out: Path, done: set[tuple[str, str]]
 ) -> None:
     tasks = read_tasks(arguments.tasks)
     roots = workspaces(tasks, scratch / "workspaces")
     additions.add(paths.global_directories_file(), Path(sysconfig.get_path("stdlib")))
-    sampling = Sampling(temperature=arguments.temperature, seed=SEED)
-    ways = [("drafted", Generation()), ("strict", Generation(strict=True))]
-    if arguments.temperature:
-        ways.pop()  # strict sampling decodes plainly
+    base = Generation(
+        model=model,
+        sampling=Sampling(temperature=arguments.temperature, seed=SEED),
+        margins=True,
+        max_tokens=arguments.max_tokens,
+    )
+    # Strict sampling decodes plainly.
+    ways = ["drafted"] if arguments.temperature else ["drafted", "strict"]
     kinds: list[tuple[Kind, int]] = [("edit", arguments.edits), ("explain", arguments.explanations)]
     async with await Client.connect() as client:
         try:
@@ -151,38 +173,19 @@ async def compare(
             for kind, limit in kinds:
                 for number, task in enumerate(spread(tasks, limit)):
                     name = f"{kind} {number} {task.repo} {task.commit}"
-                    wanted = [way for way in ways if (name, way[0]) not in done]
-                    if not wanted:
-                        continue
-
-                    def generation(
-                        base: Generation, *, draft: bool, repo: str = task.repo
-                    ) -> Generation:
-                        return msgspec.structs.replace(
-                            base,
-                            model=model,
-                            draft=draft,
-                            sampling=sampling,
-                            margins=True,
-                            workspace=str(roots[repo]),
-                            max_tokens=arguments.max_tokens,
-                        )
-
+                    wanted = [way for way in ways if (name, way) not in done]
+                    here = msgspec.structs.replace(base, workspace=str(roots[task.repo]))
                     try:
-                        plain = await answer(
-                            client, task, kind, generation(Generation(), draft=False)
-                        )
-                        await indexed(client)
-                        for way, base in wanted:
-                            other = await answer(client, task, kind, generation(base, draft=True))
-                            row = compared(name, way, plain, other)
-                            with out.open("ab") as file:
-                                file.write(msgspec.json.encode(row) + b"\n")
-                            print(
-                                f"{name} {way}: {'equal' if row.fork is None else row}", flush=True
-                            )
+                        answers = await rows_of(client, task, kind, here, wanted) if wanted else []
                     except CopydraftError as error:
                         print(f"{name}: {error.message}", flush=True)
+                        continue
+                    for way, plain, other in answers:
+                        row = compared(name, way, plain, other)
+                        with out.open("ab") as file:
+                            file.write(msgspec.json.encode(row) + b"\n")
+                        told = "equal" if row.fork is None else row
+                        print(f"{name} {way}: {told}", flush=True)
         finally:
             await client.stop()
 
