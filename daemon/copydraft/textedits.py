@@ -64,9 +64,15 @@ def align(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 def changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
     """What lies between the aligned lines, in order."""
+    # Most texts differ in one place: only what lies between the equal ends is aligned.
+    most = min(len(old), len(new))
+    head = next((k for k in range(most) if old[k] != new[k]), most)
+    tail = next((k for k in range(most - head) if old[-1 - k] != new[-1 - k]), most - head)
+    ends = len(old) - tail, len(new) - tail
+    pairs = align(old[head : ends[0]], new[head : ends[1]])
     found = []
-    i, j = 0, 0
-    for a, b in [*align(old, new), (len(old), len(new))]:
+    i, j = head, head
+    for a, b in [*((head + a, head + b) for a, b in pairs), ends]:
         if a > i or b > j:
             found.append(Change(i, a, j, b))
         i, j = a + 1, b + 1
