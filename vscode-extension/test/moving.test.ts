@@ -80,6 +80,8 @@ test("two files are edited at once", async () => {
   const first = (await open(TEXT)).document;
   const firstGate = gated(NEW);
   const asked = edit(first, [1, 4], firstGate.instruction);
+  // VS Code gives up on one of two editors that are opened in the same moment.
+  await until("a preview", () => previews().length > 0);
   const second = (await open("x = 1\ny = 2\n")).document;
   const secondGate = gated("x = 10\ny = 20\n");
   const askedToo = edit(second, [0, 2], secondGate.instruction);
