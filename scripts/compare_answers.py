@@ -76,7 +76,7 @@ class Row(msgspec.Struct):
 
 def workspaces(tasks: Sequence[EditTask], root: Path) -> dict[str, Path]:
     """One directory a repository, with the files of all of its tasks."""
-    made = {}
+    made: dict[str, Path] = {}
     for task in reversed(tasks):
         directory = made.setdefault(task.repo, root / task.repo.replace("/", "-"))
         file = directory / task.path

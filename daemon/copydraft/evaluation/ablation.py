@@ -63,9 +63,7 @@ def ablation(
                 for request in emitted
             ]
             around = (
-                unprinted
-                if text == "raw"
-                else {request.trace.name: request for request in emitted}
+                unprinted if text == "raw" else {request.trace.name: request for request in emitted}
             )
             for corpora in CORPORA:
                 for curve, costs in curves.items():
