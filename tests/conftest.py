@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,9 @@ from tests.fixtures import tiny_models
 AnsweringModel = Callable[..., Path]
 
 _USERS_VARIABLES = ("COPYDRAFT_", "HIP_", "ROCR_", "HSA_")
+
+# A job that a shell runs in the background ignores Ctrl-C, and so would all that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The hub's client reads these when it is imported, which nothing above does: later is too late.
 for _name in [name for name in os.environ if name.startswith(("HF_", "HUGGING_FACE_"))]:
