@@ -29,8 +29,8 @@ _CAUTION = 0.8
 """The rate that a pass pays, of the usual one: on the development edits, between most text per
 pass and most text per time."""
 
-_SUREST = 0.99
-"""No copy is taken for surer to be right to the end of a pass: what follows it is not endless."""
+_LEAST_END = 0.01
+"""Chance at least that a copy ends in a pass, however sure it is: what follows is not endless."""
 
 _HOPELESS = 0.01
 """Chance below which a longer draft is not looked at."""
@@ -109,11 +109,12 @@ class Policy:
                 reached *= chance
                 expected += reached
                 gain = expected - price * cost
-                # The model's own token behind the draft has to go on with the copy too.
-                goes_on = min(reached * chance, _SUREST)
-                value = gain / (1.0 - goes_on) if gain > 0 else gain
-                if value > best_value:
-                    best_value, best = value, (candidate, length)
+                if gain > 0.0:
+                    # The model's own token behind the draft has to go on with the copy too.
+                    ends = 1.0 - reached * chance
+                    gain /= ends if ends > _LEAST_END else _LEAST_END
+                if gain > best_value:
+                    best_value, best = gain, (candidate, length)
                 if reached < _HOPELESS:
                     break
         self._offered = candidates
