@@ -2,44 +2,134 @@
 
 from __future__ import annotations
 
+import ctypes
+
+import llama_cpp
+import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from copydraft.engine.sampling import Beginning, Greedy, Sampled
+from copydraft.engine.sampling import Beginning, Greedy, Sampled, survivors
+from copydraft.protocol import Sampling
 
 LOGITS = np.array([1.0, 3.0, 2.5, -1.0], np.float32)
 
 
-def two_tokens(_: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    return np.array([7, 8], np.int32), np.array([0.75, 0.25])
+def sampled(temperature: float, top_k: int, top_p: float, min_p: float, seed: int = 0) -> Sampling:
+    return Sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
+
+
+ALL = sampled(1.0, 0, 1.0, 0.0)
 
 
 def test_greedy_takes_the_likeliest_with_its_lead() -> None:
-    assert Greedy().pick(LOGITS.copy()) == (1, 0.5)
+    assert Greedy().pick(LOGITS.copy(), 0) == (1, 0.5)
 
 
-def test_the_same_seed_draws_the_same_tokens() -> None:
-    first, second = Sampled(two_tokens, seed=3), Sampled(two_tokens, seed=3)
-    assert [first.pick(LOGITS) for _ in range(50)] == [second.pick(LOGITS) for _ in range(50)]
+def test_greedy_leaves_the_logits_as_they_were() -> None:
+    logits = LOGITS.copy()
+    Greedy().pick(logits, 0)
+    assert np.array_equal(logits, LOGITS)
 
 
-def test_draws_follow_the_probabilities() -> None:
-    picker = Sampled(two_tokens, seed=0)
-    drawn = [picker.pick(LOGITS).token for _ in range(4000)]
-    assert drawn.count(7) / 4000 == pytest.approx(0.75, abs=0.03)
+def test_a_draw_depends_on_seed_and_position_and_not_on_what_was_drawn_before() -> None:
+    fresh, used = Sampled(ALL), Sampled(ALL)
+    in_order = [used.pick(LOGITS, position) for position in range(50)]
+    backwards = [fresh.pick(LOGITS, position) for position in reversed(range(50))]
+    assert backwards[::-1] == in_order
+    other = Sampled(msgspec.structs.replace(ALL, seed=1))
+    assert [other.pick(LOGITS, position) for position in range(50)] != in_order
 
 
-def test_the_margin_of_a_draw_is_its_distance_from_the_other_token() -> None:
-    draw = float(np.random.default_rng(5).random())
-    assert Sampled(two_tokens, seed=5).pick(LOGITS).margin == pytest.approx(abs(draw - 0.75))
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_draws_follow_the_softmax_of_the_logits_by_the_temperature(temperature: float) -> None:
+    picker = Sampled(msgspec.structs.replace(ALL, temperature=temperature))
+    drawn = [picker.pick(LOGITS, position).token for position in range(20_000)]
+    shares = np.exp(LOGITS / temperature) / np.exp(LOGITS / temperature).sum()
+    assert np.bincount(drawn, minlength=4) / 20_000 == pytest.approx(shares, abs=0.012)
 
 
-def test_the_only_token_left_is_drawn_with_full_margin() -> None:
-    def one(_: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        return np.array([4], np.int32), np.array([1.0])
+def test_the_same_position_under_other_seeds_draws_by_the_same_shares() -> None:
+    drawn = [
+        Sampled(msgspec.structs.replace(ALL, seed=seed)).pick(LOGITS, 3).token
+        for seed in range(20_000)
+    ]
+    shares = np.exp(LOGITS) / np.exp(LOGITS).sum()
+    assert np.bincount(drawn, minlength=4) / 20_000 == pytest.approx(shares, abs=0.012)
 
-    assert Sampled(one, seed=1).pick(LOGITS) == (4, 1.0)
+
+def test_a_draw_is_told_how_far_the_logits_may_stray() -> None:
+    token, margin = Sampled(ALL).pick(LOGITS, 0)
+    for other in {0, 1, 2, 3} - {token}:
+        raised = LOGITS.copy()
+        raised[other] += margin - 0.01
+        assert Sampled(ALL).pick(raised, 0).token == token
+    changed = [LOGITS + (margin + 0.01) * (np.arange(4) == other) for other in range(4)]
+    assert {Sampled(ALL).pick(raised.astype(np.float32), 0).token for raised in changed} != {token}
+
+
+@given(
+    st.integers(0, 2**32),
+    st.integers(0, 300),
+    st.sampled_from([0.05, 0.3, 0.95, 1.0]),
+    st.sampled_from([0.0, 0.05, 0.3]),
+    st.sampled_from([0.3, 0.7, 1.5]),
+    st.sampled_from([0, 1, 5, 40]),
+)
+def test_logits_that_stray_by_less_than_the_margin_change_no_draw(
+    seed: int, position: int, top_p: float, min_p: float, temperature: float, top_k: int
+) -> None:
+    chance = np.random.default_rng(seed)
+    logits = (chance.choice([1.0, 3.0]) * chance.standard_normal(200)).astype(np.float32)
+    picker = Sampled(sampled(temperature, top_k, top_p, min_p, seed))
+    token, margin = picker.pick(logits, position)
+    assert margin >= 0
+    for _ in range(20):
+        # Two of them stray from one another by less than the margin.
+        strayed = logits + 0.499 * min(margin, 4.0) * chance.uniform(-1, 1, 200)
+        assert picker.pick(strayed.astype(np.float32), position).token == token
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([0.01, 0.5, 0.95, 1.0]),
+    st.sampled_from([0.0, 0.05, 0.5]),
+    st.sampled_from([0, 1, 40, 150]),
+)
+def test_what_may_be_drawn_is_what_llama_cpps_own_samplers_leave(
+    seed: int, top_p: float, min_p: float, top_k: int
+) -> None:
+    chance = np.random.default_rng(seed)
+    logits = (chance.choice([0.3, 3.0]) * chance.standard_normal(200)).astype(np.float32)
+    ids, sure = survivors(logits, sampled(1.0, top_k, top_p, min_p))
+    assert sorted(ids[sure > 0]) == left_by_llama_cpp(logits, top_k, top_p, min_p)
+
+
+def test_of_a_large_vocabulary_the_top_k_are_found() -> None:
+    logits = np.random.default_rng(1).standard_normal(10_007).astype(np.float32)
+    ids, sure = survivors(logits, sampled(1.0, 40, 1.0, 0.0))
+    assert list(ids[sure > 0]) == list(np.argsort(-logits)[:40])
+
+
+def left_by_llama_cpp(
+    logits: NDArray[np.float32], top_k: int, top_p: float, min_p: float
+) -> list[int]:
+    data = np.zeros(200, dtype=[("id", np.int32), ("logit", np.float32), ("p", np.float32)])
+    data["id"] = np.arange(200)
+    data["logit"] = logits
+    pointer = data.ctypes.data_as(ctypes.POINTER(llama_cpp.llama_token_data))
+    array = llama_cpp.llama_token_data_array(pointer, len(data), -1, sorted=False)
+    for sampler in (
+        llama_cpp.llama_sampler_init_top_k(top_k),
+        llama_cpp.llama_sampler_init_top_p(top_p, 1),
+        llama_cpp.llama_sampler_init_min_p(min_p, 1),
+    ):
+        llama_cpp.llama_sampler_apply(sampler, ctypes.byref(array))
+        llama_cpp.llama_sampler_free(sampler)
+    return sorted(data["id"][: array.size])
 
 
 class Spelled:
@@ -61,7 +151,11 @@ class Spelled:
 def spelled_out(beginning: str, *likeliest: int) -> list[int]:
     """What is picked where the model would write `likeliest`, then its end."""
     picker = Beginning(Greedy(), beginning, Spelled())
-    return [picker.pick(-0.1 * np.abs(np.arange(6.0) - token)).token for token in likeliest]
+
+    def logits(token: int) -> NDArray[np.float32]:
+        return (-0.1 * np.abs(np.arange(6) - token)).astype(np.float32)
+
+    return [picker.pick(logits(token), at).token for at, token in enumerate(likeliest)]
 
 
 def test_a_beginning_is_spelled_by_the_likeliest_token_that_goes_beyond_it() -> None:
@@ -81,5 +175,5 @@ def test_a_model_that_would_end_spells_the_beginning_first() -> None:
 
 
 def test_the_margin_inside_a_beginning_is_a_number() -> None:
-    margin = Beginning(Greedy(), "x", Spelled()).pick(np.zeros(6, np.float32)).margin
+    margin = Beginning(Greedy(), "x", Spelled()).pick(np.zeros(6, np.float32), 0).margin
     assert np.isfinite(margin)

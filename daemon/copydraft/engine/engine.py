@@ -84,7 +84,7 @@ class Engine:
     def picker(self, sampling: Sampling) -> Picker:
         if sampling.temperature <= 0:
             return Greedy()
-        return Sampled(self._context.filter(sampling), sampling.seed)
+        return Sampled(sampling)
 
     def decode(self, feeds: Sequence[Feed]) -> None:
         """One pass; see `Context.decode`. After an abort, memory is as it was or shorter."""

@@ -2,7 +2,7 @@
 
 The low-level API is used throughout: the high-level `Llama` keeps scores for the whole context and
 ignores rollbacks that failed. All of it belongs to one thread, except `Context.abort`. Nobody else
-imports `llama_cpp`, save `vocabulary` and `filters` beside it.
+imports `llama_cpp`, save `vocabulary` beside it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ import llama_cpp
 import numpy as np
 
 from copydraft.engine.batch import MAX_BATCH, Batch, Feed
-from copydraft.engine.filters import Filter
 from copydraft.engine.vocabulary import Vocabulary
 from copydraft.errors import Cancelled, EngineProblem, ModelProblem, OutOfMemory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from copydraft.protocol import Sampling
 
 BUILD = f"llama-cpp-python {llama_cpp.__version__}, settings 2"
 """What the cost of a pass depends on beside the machine; counts up when `Context` changes."""
@@ -264,10 +262,6 @@ class Context:
             self._context, buffer, len(state), sequence, flags
         )
         return bool(read == len(state))
-
-    def filter(self, sampling: Sampling) -> Filter:
-        """Which tokens may be drawn from a row of logits of this model."""
-        return Filter(sampling, self._model.vocab_size)
 
 
 def _struct(batch: Batch) -> Any:

@@ -11,10 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from copydraft.engine.sampling import Picker
+    from copydraft.engine.sampling import Pick
 
 
 class Verified(NamedTuple):
@@ -32,13 +29,12 @@ class Verified(NamedTuple):
 
 def verify(
     draft: Sequence[int],
-    logits: Callable[[int], NDArray[np.float32]],
-    picker: Picker,
+    pick: Callable[[int], Pick],
     end_tokens: frozenset[int],
     *,
     tie_threshold: float = 0.0,
 ) -> Verified:
-    """Compare a draft with the picks from rows 0 … len(draft) of the pass.
+    """Compare a draft with the picks from rows 0 … len(draft) of the pass, made one by one.
 
     Row i predicts the token at draft position i; the last row predicts the one after the draft.
     With a `tie_threshold` above 0, a pick that leads by less is not believed (strict mode).
@@ -46,7 +42,7 @@ def verify(
     tokens: list[int] = []
     margins: list[float] = []
     for row in range(len(draft) + 1):
-        token, margin = picker.pick(logits(row))
+        token, margin = pick(row)
         if margin < tie_threshold:
             return Verified(tokens, margins, row, near_tie=True)
         tokens.append(token)

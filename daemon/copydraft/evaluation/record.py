@@ -57,8 +57,7 @@ def record(
         BadRequest: it holds something else than traces.
         EngineProblem: llama.cpp failed; what was recorded before is kept.
     """
-    # In strict mode the likeliest tokens are not kept.
-    config = msgspec.structs.replace(config, record=True, strict=False)
+    config = msgspec.structs.replace(config, record=True)
     experiences: list[Experience] = []
 
     def drafter(task: Task, costs: list[float]) -> Drafter:

@@ -63,13 +63,11 @@ def decode(
     """
     engine = loaded.engine
     strict = generation.strict or config.strict
-    greedy = generation.sampling.temperature <= 0
-    # A draw leaves no lead to compare with the threshold: strict sampling decodes plainly.
-    drafts = generation.draft and config.max_draft > 0 and (greedy or not strict)
+    drafts = generation.draft and config.max_draft > 0
     limits = Limits(
         max_tokens=task.max_tokens,
         draft=engine.widest_draft(config.max_draft) if drafts else 0,
-        tie_threshold=loaded.calibration.tie_threshold if strict and greedy else 0.0,
+        tie_threshold=loaded.calibration.tie_threshold if strict else 0.0,
         stops=tuple(generation.stop),
         ends=task.ends,
         beginning=len(task.beginning),
@@ -77,8 +75,7 @@ def decode(
     picker = engine.picker(generation.sampling)
     if task.beginning:
         picker = Beginning(picker, task.beginning, engine.model)
-    # In strict mode, near ties are picked twice.
-    recorder = Recorder(picker) if config.record and not limits.tie_threshold else None
+    recorder = Recorder(picker) if config.record else None
     costs = loaded.costs.table(limits.draft + 1)
     sequence = ActiveSequence(
         engine,

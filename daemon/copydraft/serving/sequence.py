@@ -36,7 +36,7 @@ class Limits:
     max_tokens: int
     draft: int
     tie_threshold: float = 0.0
-    """Greedy picks that lead by less (logits) are not believed; 0 outside strict mode."""
+    """Picks that lead by less (logits) are not believed; 0 outside strict mode."""
     stops: tuple[str, ...] = ()
     """Strings that end the text and are not in it."""
     ends: frozenset[int] = frozenset()
@@ -129,10 +129,10 @@ class ActiveSequence:
         if self._feed.rows == 0:
             return
         exact = self._exact == len(self._memory)
+        written = self.meter.output_tokens
         verified = verify(
             self._draft.tokens,
-            lambda row: self._engine.logits(first_row + row),
-            self._picker,
+            lambda row: self._picker.pick(self._engine.logits(first_row + row), written + row),
             self._ends,
             tie_threshold=0.0 if exact else self._limits.tie_threshold,
         )
