@@ -1,9 +1,10 @@
 """Whether drafts change answers: edit tasks through a real daemon, with and without drafts.
 
-Every corpus is on: the files of each task's repository lie in a workspace, two of them are open in
-an editor with unsaved text, and the standard library is the global corpus. Each request runs
-plainly, drafted, and (greedy only) drafted in strict mode. Where the tokens part, the margin by
-which plain decoding chose its token is shown: a near tie, or a bug.
+Every corpus is on: the files of each task's repository lie in a workspace, each beside a sibling
+that has the change already, two of them are open in an editor with unsaved text, and the standard
+library is the global corpus. Each request runs drafted, drafted in strict mode, and plainly: in
+this order, for once it has answered, the daemon drafts from its own answer. Where the tokens part,
+the margin by which plain decoding chose its token is shown: a near tie, or a bug.
 
 The prompt is read beforehand: one that is found in the prefix cache was read in passes of other
 widths than a fresh one, which by itself can tip a near tie.
@@ -75,13 +76,16 @@ class Row(msgspec.Struct):
 
 
 def workspaces(tasks: Sequence[EditTask], root: Path) -> dict[str, Path]:
-    """One directory a repository, with the files of all of its tasks."""
+    """One directory a repository, with the files of all of its tasks, and siblings of them."""
     made: dict[str, Path] = {}
     for task in reversed(tasks):
         directory = made.setdefault(task.repo, root / task.repo.replace("/", "-"))
         file = directory / task.path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(task.file, "utf-8")
+        lines = task.file.splitlines(keepends=True)
+        lines[task.start : task.end] = [task.after]
+        file.with_stem(f"{file.stem}_changed").write_text("".join(lines), "utf-8")
     return made
 
 
@@ -101,19 +105,18 @@ def opened(tasks: Sequence[EditTask], repo: str, root: Path) -> DocumentUpdates:
 async def answer(client: Client, task: EditTask, kind: Kind, generation: Generation) -> Answer:
     request = request_of(task, kind, generation)
     call = client.edit(request) if isinstance(request, EditRequest) else client.explain(request)
-    margins: list[float] = []
     stats = None
     try:
         async with aclosing(call) as events:
             async for event in events:
                 if isinstance(event, EditResult | ExplainResult):
-                    margins, stats = event.margins, event.stats
+                    stats = event.stats
     except AnswerRefused:
         pass  # no edit, but tokens all the same
     *_, last = paths.traces_file().read_bytes().splitlines()
-    tokens = list(msgspec.json.decode(last, type=Trace).output)
+    trace = msgspec.json.decode(last, type=Trace)
     drafted, accepted = (stats.drafted, stats.accepted) if stats else ({}, {})
-    return Answer(tokens, margins, drafted, accepted)
+    return Answer(list(trace.output), trace.margins, drafted, accepted)
 
 
 def compared(name: str, way: str, plain: Answer, other: Answer) -> Row:
@@ -143,12 +146,12 @@ async def rows_of(
     replace = msgspec.structs.replace
     plainly = replace(base, draft=False)
     await answer(client, task, kind, replace(plainly, max_tokens=1))
-    plain = await answer(client, task, kind, plainly)
     await indexed(client)
-    return [
-        (way, plain, await answer(client, task, kind, replace(base, strict=way == "strict")))
-        for way in ways
+    others = [
+        await answer(client, task, kind, replace(base, strict=way == "strict")) for way in ways
     ]
+    plain = await answer(client, task, kind, plainly)
+    return [(way, plain, other) for way, other in zip(ways, others, strict=True)]
 
 
 async def compare(
@@ -162,9 +165,9 @@ async def compare(
         sampling=Sampling(temperature=arguments.temperature, seed=SEED),
         margins=True,
         max_tokens=arguments.max_tokens,
+        file_context=arguments.file_context,
     )
-    # Strict sampling decodes plainly.
-    ways = ["drafted"] if arguments.temperature else ["drafted", "strict"]
+    ways = ["drafted", "strict"]
     kinds: list[tuple[Kind, int]] = [("edit", arguments.edits), ("explain", arguments.explanations)]
     async with await Client.connect() as client:
         try:
@@ -220,6 +223,12 @@ def main() -> None:
     parser.add_argument("--explanations", type=int, default=20)
     parser.add_argument("--temperature", type=float, default=0.0)
     parser.add_argument("--max-tokens", type=int, default=400)
+    parser.add_argument(
+        "--file-context",
+        type=int,
+        default=256,
+        help="tokens of the file in the prompt: few, that the workspace may have what it has not",
+    )
     parser.add_argument("--out", type=Path, default=Path("lossless.jsonl"))
     arguments = parser.parse_args()
     model = str(library.resolve(arguments.model))

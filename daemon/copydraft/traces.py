@@ -43,6 +43,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     documents: list[Source] = []
     top8: list[_Tokens] = []
     """The model's likeliest tokens after each token of the output but the last; or none."""
+    margins: list[float] = []
+    """By how much each token won, where the request asked for that (`Generation.margins`)."""
     repo: str = ""
     """Repository that the task is from, "" if not known."""
     name: str = ""
@@ -61,6 +63,7 @@ def record(
     output: Sequence[int],
     top8: Sequence[Sequence[int]],
     *,
+    margins: Sequence[float] = (),
     repo: str = "",
     name: str = "",
 ) -> Trace:
@@ -76,6 +79,7 @@ def record(
         ],
         # The last token has nothing after it.
         top8=[list(ids) for ids in top8[1 : len(output)]],
+        margins=list(margins),
         repo=repo,
         name=name,
     )

@@ -267,7 +267,13 @@ class Scheduler:
         if not outcome.tokens:
             return
         trace = traces.record(
-            kind, task.prompt, task.documents, outcome.tokens, outcome.top8, repo=workspace
+            kind,
+            task.prompt,
+            task.documents,
+            outcome.tokens,
+            outcome.top8,
+            margins=outcome.margins,
+            repo=workspace,
         )
         try:
             traces.append(paths.traces_file(), trace)
