@@ -21,8 +21,8 @@ FORMATS: tuple[EditFormat, ...] = tuple(
     name for name in get_args(EditFormat) if name not in ("", "plain")
 )
 TEXTS = ("emission", "raw")
-CORPORA = ("session", "workspace", "global")
-"""Each with those before it."""
+CORPORA = ("session", "workspace", "global", "both")
+"""What is drafted from: the session in each, and what is named."""
 
 
 class Row(NamedTuple):
@@ -32,7 +32,7 @@ class Row(NamedTuple):
     text: str
     """"emission" or "raw"."""
     corpora: str
-    """The furthest that was drafted from."""
+    """Of `CORPORA`."""
     curve: str
     tokens_per_pass: float
     speedup: float
@@ -93,6 +93,8 @@ def _search(around: dict[str, Request], corpora: str) -> Callable[[Trace], Searc
     def search(trace: Trace) -> Search | None:
         if corpora == "session" or trace.name not in around:
             return None
-        return around[trace.name].search(libraries=corpora == "global")
+        return around[trace.name].search(
+            workspace=corpora in ("workspace", "both"), libraries=corpora in ("global", "both")
+        )
 
     return search

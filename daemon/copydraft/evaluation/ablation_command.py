@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from copydraft.evaluation.ablation import FORMATS, Row, ablation, rows_of
+from copydraft.evaluation.ablation import CORPORA, FORMATS, Row, ablation, rows_of
 from copydraft.evaluation.curves import curve
 from copydraft.evaluation.inputs import Surrounded, sessions_of
 from copydraft.evaluation.report import new_table
@@ -74,7 +74,7 @@ def _print(rows: list[Row]) -> None:
         table.add_row(
             row.format,
             row.text,
-            row.corpora if row.corpora == "session" else f"+ {row.corpora}",
+            row.corpora if row.corpora == CORPORA[0] else f"+ {row.corpora}",
             row.curve,
             f"{row.tokens_per_pass:.2f}",
             f"{row.speedup:.2f}",

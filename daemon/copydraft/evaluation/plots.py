@@ -43,7 +43,7 @@ _STYLE: dict[Any, Any] = {
 _OURS, _OTHERS, _BOUND = "#1f6feb", "#9aa4b2", "#d4a72c"
 _CORPORA = ("#1f6feb", "#c2410c", "#15803d", "#7e22ce")
 
-_SHADES = ("#9aa4b2", "#a5c8fa", "#5b9bf2", "#1f6feb")
+_SHADES = ("#9aa4b2", "#a5c8fa", "#5b9bf2", "#86cfa0", "#1f6feb")
 
 _RUNS = ((0, 0), (1, 1), (2, 3), (4, 7), (8, 15), (16, 31), (32, None))
 """Lengths of runs that are drawn as one, as drafting/policy.py has them."""
