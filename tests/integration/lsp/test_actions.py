@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import itertools
 from typing import Any
 
 import pytest
@@ -20,23 +18,6 @@ def at(*places: int) -> types.Range:
     return types.Range(types.Position(*places[:2]), types.Position(*places[2:]))
 
 
-async def actions(
-    editor: Editor, uri: str, where: types.Range, *diagnostics: types.Diagnostic, **context: Any
-) -> list[dict[str, Any]]:
-    """The actions as JSON: lsprotocol takes one with a command for the command alone."""
-    protocol = editor.client.protocol
-    params = types.CodeActionParams(
-        types.TextDocumentIdentifier(uri),
-        where,
-        types.CodeActionContext(list(diagnostics), **context),
-    )
-    name = f"actions-{next(_numbers)}"
-    answer = protocol.send_request(types.TEXT_DOCUMENT_CODE_ACTION, params, msg_id=name)
-    del protocol._result_types[name]
-    found: list[dict[str, Any]] = await asyncio.wrap_future(answer)
-    return found
-
-
 def argument(action: dict[str, Any]) -> dict[str, Any]:
     """What the action's command is called with."""
     (only,) = action["command"]["arguments"]
@@ -49,12 +30,9 @@ def lines(action: dict[str, Any]) -> tuple[int, int]:
     return range_["start"]["line"], range_["end"]["line"]
 
 
-_numbers = itertools.count(1)
-
-
 async def test_a_selection_can_be_rewritten_and_explained(editor: Editor) -> None:
     uri = editor.open(TEXT)
-    found = await actions(editor, uri, at(0, 0, 1, 0))
+    found = await editor.actions(uri, at(0, 0, 1, 0))
     assert [action["title"] for action in found] == [
         *(f"copydraft: {wish} (the selection)" for wish in INSTRUCTIONS),
         "copydraft: explain the selection",
@@ -64,28 +42,28 @@ async def test_a_selection_can_be_rewritten_and_explained(editor: Editor) -> Non
 
 async def test_at_the_cursor_it_is_the_definition_there(editor: Editor) -> None:
     uri = editor.open(TEXT)
-    found = await actions(editor, uri, at(3, 5, 3, 5))
+    found = await editor.actions(uri, at(3, 5, 3, 5))
     assert found[-1]["title"] == "copydraft: explain add"
     assert {lines(action) for action in found} == {(2, 4)}
-    assert await actions(editor, uri, at(0, 0, 0, 0)) == []
+    assert await editor.actions(uri, at(0, 0, 0, 0)) == []
 
 
 async def test_on_the_empty_line_below_the_text_nothing_is_offered(editor: Editor) -> None:
     uri = editor.open(TEXT)
-    assert await actions(editor, uri, at(4, 0, 4, 0)) == []
+    assert await editor.actions(uri, at(4, 0, 4, 0)) == []
 
 
 async def test_a_diagnostic_behind_the_text_is_about_its_last_line(editor: Editor) -> None:
     uri = editor.open("x = (\n")
     problem = types.Diagnostic(at(1, 0, 1, 0), "'(' was never closed")
-    (fix,) = await actions(editor, uri, at(1, 0, 1, 0), problem)
+    (fix,) = await editor.actions(uri, at(1, 0, 1, 0), problem)
     assert lines(fix) == (0, 1)
 
 
 async def test_a_diagnostic_can_be_fixed_by_its_own_text(editor: Editor) -> None:
     uri = editor.open(TEXT)
     problem = types.Diagnostic(at(3, 11, 3, 16), "adds nothing\nat all")
-    (fix,) = await actions(editor, uri, at(3, 0, 3, 0), problem, only=["quickfix"])
+    (fix,) = await editor.actions(uri, at(3, 0, 3, 0), problem, only=["quickfix"])
     assert (fix["title"], lines(fix)) == ("Fix with copydraft: adds nothing", (2, 4))
     assert [found["message"] for found in fix["diagnostics"]] == [problem.message]
     assert argument(fix)["instruction"] == (
@@ -99,14 +77,14 @@ async def test_a_diagnostic_can_be_fixed_by_its_own_text(editor: Editor) -> None
 )
 async def test_only_the_kinds_asked_for_are_offered(editor: Editor, only: str, count: int) -> None:
     uri = editor.open(TEXT)
-    assert len(await actions(editor, uri, at(0, 0, 1, 0), only=[only])) == count
+    assert len(await editor.actions(uri, at(0, 0, 1, 0), only=[only])) == count
 
 
 async def test_an_action_is_a_command_that_the_server_runs(editor: Editor, daemon: Running) -> None:
     options = {"instructions": ["echo x = 2\n"]}
     async with editing(options=options) as other:
         uri = other.open(TEXT)
-        action = (await actions(other, uri, at(0, 0, 1, 0)))[0]
+        action = (await other.actions(uri, at(0, 0, 1, 0)))[0]
         await other.command(action["command"]["command"], argument(action))
         assert other.texts[uri].startswith("x = 2\n")
 
@@ -114,7 +92,7 @@ async def test_an_action_is_a_command_that_the_server_runs(editor: Editor, daemo
 async def test_a_client_that_asks_for_instructions_is_offered_an_edit(daemon: Running) -> None:
     async with editing(experimental={"copydraft": {"asks": True}}) as editor:
         uri = editor.open(TEXT)
-        action = (await actions(editor, uri, at(0, 0, 1, 0)))[0]
+        action = (await editor.actions(uri, at(0, 0, 1, 0)))[0]
     assert action["title"] == "copydraft: edit the selection…"
     assert argument(action)["instruction"] == ""
 
@@ -122,4 +100,4 @@ async def test_a_client_that_asks_for_instructions_is_offered_an_edit(daemon: Ru
 async def test_nothing_is_offered_in_a_disabled_language(daemon: Running) -> None:
     async with editing(options={"disabledLanguages": ["python"]}) as editor:
         uri = editor.open(TEXT)
-        assert await actions(editor, uri, at(0, 0, 1, 0)) == []
+        assert await editor.actions(uri, at(0, 0, 1, 0)) == []
