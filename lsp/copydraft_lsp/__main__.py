@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import os
 import sys
@@ -51,7 +52,9 @@ def main() -> None:
         try:
             server.start_tcp("127.0.0.1", arguments.tcp)
         except OSError as error:
-            sys.exit(f"copydraft-lsp: port {arguments.tcp}: {error.strerror}; name another one")
+            # asyncio puts the address, twice, into the error's own text.
+            why = os.strerror(error.errno or errno.EIO)
+            sys.exit(f"copydraft-lsp: cannot serve on port {arguments.tcp}: {why} (name another)")
         except KeyboardInterrupt:
             sys.exit(130)
     sys.exit(0 if server.was_shut_down else 1)
