@@ -89,7 +89,9 @@ class TrackedRegion:
 
     def _follow(self, change: LineChange | None) -> None:
         if change is None:
-            self._lose(FileChanged("the document was closed while the model wrote", _AGAIN))
+            # A rename is a close and an open to a server, in either order: it cannot be followed.
+            why = "the document was closed or renamed while the model wrote"
+            self._lose(FileChanged(why, _AGAIN))
         elif change.start + len(change.old) <= self.start:
             shift = len(change.new) - len(change.old)
             self.start += shift

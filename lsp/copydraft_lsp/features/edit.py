@@ -113,6 +113,8 @@ async def _apply(
             answer = await asked
         if answer.applied:
             return
+        if region.lost:
+            raise region.lost
         if region.document.version == version:
             reason = answer.failure_reason or "it gives no reason"
             raise FileChanged(f"the editor did not apply the edit: {reason}", "ask again")

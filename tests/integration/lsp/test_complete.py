@@ -91,6 +91,15 @@ async def test_the_next_change_ends_it(editor: Editor, daemon: Running) -> None:
     await until(lambda: daemon.service.outcomes == ["cancelled"])
 
 
+async def test_closing_the_document_ends_it(editor: Editor, daemon: Running) -> None:
+    uri = editor.open("# hold\n")
+    asked = asking(editor, uri, (0, 6), invoked=True)
+    await until(lambda: len(daemon.service.tickets) == 1)
+    editor.close(uri)
+    assert not (await asked).items
+    await until(lambda: daemon.service.outcomes == ["cancelled"])
+
+
 async def test_the_next_request_ends_it(editor: Editor, daemon: Running) -> None:
     uri = editor.open(TEXT)
     editor.type(uri, (1, 0), "# hold")

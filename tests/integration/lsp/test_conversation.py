@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from pygls.exceptions import JsonRpcException
 
@@ -33,6 +35,22 @@ async def test_a_question_goes_on_about_the_lines_as_they_were(
         Turn(question="echo it adds", answer="it adds"),
         Turn(question="echo as I said", answer="as I said"),
     ]
+
+
+async def test_an_explanation_goes_on_when_its_document_is_closed_or_renamed(
+    editor: Editor, daemon: Running
+) -> None:
+    uri = editor.open("# hold\n")
+    warm = editor.ask(PREPARE, editor.arguments(uri, (0, 1)))
+    await until(lambda: len(daemon.service.tickets) == 1)
+    asked = editor.ask(EXPLAIN, editor.arguments(uri, (0, 1), question="echo it holds"))
+    await until(lambda: len(daemon.service.tickets) == 2)
+    editor.close(uri)
+    editor.open("# hold\n", "file:///w/renamed.py")
+    await editor.synced()
+    warm.cancel()
+    assert (await asked)["text"] == "it holds"
+    await asyncio.wait([warm.answer])
 
 
 async def test_two_explanations_are_two_conversations(editor: Editor, daemon: Running) -> None:

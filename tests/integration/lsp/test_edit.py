@@ -14,6 +14,7 @@ from tests.fixtures.editor import Editor, editing
 
 EDIT = "copydraft.edit"
 TEXT = "a = 1\nb = 1\nc = 1\n"
+CLOSED = "the document was closed or renamed while the model wrote"
 
 
 async def test_an_edit_is_applied_as_one_versioned_minimal_change(editor: Editor) -> None:
@@ -196,7 +197,7 @@ async def test_closing_the_document_ends_the_request(editor: Editor, daemon: Run
     asked = editor.ask(EDIT, editor.arguments(uri, (1, 2), instruction="hold", id="one"))
     await until(lambda: bool(editor.deltas))
     editor.close(uri)
-    with pytest.raises(JsonRpcException, match="the document was closed while the model wrote"):
+    with pytest.raises(JsonRpcException, match=CLOSED):
         await asked
     await until(lambda: daemon.service.outcomes == ["cancelled"])
     assert editor.texts[other] == TEXT
@@ -294,15 +295,48 @@ async def test_a_formatter_between_two_edits_confuses_neither(editor: Editor) ->
     assert editor.texts[uri] == "a = 3\nb = 1\nc = 3\n"
 
 
+def renamed(editor: Editor, uri: str, *, opens_first: bool) -> str:
+    """Rename the file of an open document, as editors tell a server."""
+    if not opens_first:
+        editor.close(uri)
+    new = editor.open(editor.texts[uri], "file:///w/renamed.py")
+    if opens_first:
+        editor.close(uri)
+    return new
+
+
+@pytest.mark.parametrize("opens_first", [False, True])
 async def test_renaming_the_file_ends_the_request_and_leaves_the_new_one_alone(
-    editor: Editor, daemon: Running
+    editor: Editor, daemon: Running, opens_first: bool
 ) -> None:
     uri = editor.open(TEXT)
     asked = editor.ask(EDIT, editor.arguments(uri, (1, 2), instruction="hold", id="one"))
     await until(lambda: bool(editor.deltas))
-    editor.close(uri)
-    renamed = editor.open(TEXT, "file:///w/renamed.py")
-    with pytest.raises(JsonRpcException, match="the document was closed while the model wrote"):
+    new = renamed(editor, uri, opens_first=opens_first)
+    with pytest.raises(JsonRpcException, match=CLOSED):
         await asked
     await until(lambda: daemon.service.outcomes == ["cancelled"])
-    assert (editor.applied, editor.texts[renamed]) == ([], TEXT)
+    assert (editor.applied, editor.texts[new]) == ([], TEXT)
+
+
+async def test_a_file_that_is_renamed_before_its_edit_is_applied_stays_as_it_is(
+    editor: Editor,
+) -> None:
+    uri = editor.open(TEXT)
+
+    def rename() -> None:
+        renamed(editor, uri, opens_first=False)
+
+    editor.before_applying = rename
+    with pytest.raises(JsonRpcException, match=CLOSED):
+        await editor.command(EDIT, editor.arguments(uri, (1, 2), instruction="echo b = 2\n"))
+    assert editor.texts["file:///w/renamed.py"] == TEXT
+
+
+async def test_a_renamed_file_is_edited_by_its_new_name(editor: Editor) -> None:
+    uri = editor.open(TEXT)
+    new = renamed(editor, uri, opens_first=True)
+    await editor.command(EDIT, editor.arguments(new, (1, 2), instruction="echo b = 2\n"))
+    assert (editor.texts[new], editor.texts[uri]) == ("a = 1\nb = 2\nc = 1\n", TEXT)
+    with pytest.raises(JsonRpcException, match=r"a\.py is not open"):
+        await editor.command(EDIT, editor.arguments(uri, (1, 2), instruction="echo b = 2\n"))

@@ -78,7 +78,7 @@ def test_a_closed_document_loses_it() -> None:
     document = Document("file:///a", "", 1, TEXT)
     with TrackedRegion(document, 1, 3) as region:
         document.forget()
-        with pytest.raises(FileChanged, match="the document was closed"):
+        with pytest.raises(FileChanged, match="the document was closed or renamed while"):
             region.edits("x\n", "utf-16")
 
 
