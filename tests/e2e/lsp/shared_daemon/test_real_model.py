@@ -6,12 +6,7 @@ request without drafts.
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tempfile
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -30,7 +25,7 @@ from copydraft.protocol import (
     Region,
 )
 from copydraft.textedits import split_lines
-from tests.fixtures.daemons import STEADY_DAEMON, until
+from tests.fixtures.daemons import until
 from tests.fixtures.editor import Editor, editing
 
 # On a new machine the model is fetched first.
@@ -41,29 +36,6 @@ FUNCTION = (0, 2)
 WISH = "Add type hints"
 SHORT = "What is printed? Answer with the number alone."
 LONG = "Explain every word of these lines at length."
-
-
-@pytest.fixture(scope="module")
-def place() -> Iterator[Path]:
-    """All directories of the daemon of these tests."""
-    path = Path(tempfile.mkdtemp(prefix="copydraft-"))
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COPYDRAFT_")}
-    names = ("RUNTIME_DIR", "CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME")
-    own = {f"XDG_{name}": str(path) for name in names}
-    with subprocess.Popen(STEADY_DAEMON, env=kept | own) as daemon:
-        while not (path / "copydraft/daemon.sock").exists():
-            assert daemon.poll() is None
-            time.sleep(0.01)
-        yield path
-        daemon.terminate()
-    shutil.rmtree(path)
-
-
-@pytest.fixture(autouse=True)
-def runtime_dir(isolated_home: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where servers and clients find the daemon."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(place))
-    return place
 
 
 @pytest.fixture
