@@ -17,10 +17,12 @@ from copydraft.protocol import (
     DocumentOpened,
     DocumentUpdates,
     EditRequest,
+    ExplainRequest,
     Failed,
     Generation,
     Loading,
     Notice,
+    Prefill,
     Queued,
     Region,
     Sampling,
@@ -89,6 +91,22 @@ def test_a_cancelled_request_ends_and_the_next_one_is_right(serving: Serving) ->
     held.ticket.cancel()
     held.release.set()
     assert held.failure().code == "cancelled"
+    assert serving.edit().edit().text == "a = 1\nb = 2\nprint(a + b)\n"
+
+
+def test_a_request_that_is_cancelled_while_its_prompt_is_read_reads_no_further(
+    serving: Serving,
+) -> None:
+    text = "".join(f"value_{number} = {number}\n" for number in range(60))
+    region = Region(path="a.py", text=text, start=0, end=60)
+    held = serving.submit(ExplainRequest(region=region), hold_at=Prefill)
+    held.wait_until_held()
+    held.ticket.cancel()
+    held.release.set()
+    assert held.failure().code == "cancelled"
+    read = [event for event in held.events if isinstance(event, Prefill)]
+    assert [event.done for event in read] == [0, 256]
+    assert read[-1].total > 512
     assert serving.edit().edit().text == "a = 1\nb = 2\nprint(a + b)\n"
 
 
