@@ -1,10 +1,11 @@
 """Whether drafts change answers: edit tasks through a real daemon, with and without drafts.
 
-Every corpus is on: the files of each task's repository lie in a workspace, each beside a sibling
-that has the change already, two of them are open in an editor with unsaved text, and the standard
-library is the global corpus. Each request runs drafted, drafted in strict mode, and plainly: in
-this order, for once it has answered, the daemon drafts from its own answer. Where the tokens part,
-the margin by which plain decoding chose its token is shown: a near tie, or a bug.
+Every corpus is on: the files of each task's repository lie in a workspace, and the standard library
+is the global corpus. Each request runs plainly, outside of the workspace; what it wrote is opened
+there as an unsaved document, so that there is much to draft; then it runs drafted, and drafted in
+strict mode, now this first and now that, for once it has answered in a workspace, the daemon drafts
+from its own answer. Where the tokens part, the margin by which plain decoding chose its token is
+shown: a near tie, or a bug.
 
 The prompt is read beforehand: one that is found in the prefix cache was read in passes of other
 widths than a fresh one, which by itself can tip a near tie.
@@ -37,11 +38,10 @@ from copydraft.evaluation.traces import EditTask, read_tasks, spread
 from copydraft.index import additions
 from copydraft.models import library
 from copydraft.protocol import (
+    Delta,
     DocumentOpened,
     DocumentUpdates,
     EditRequest,
-    EditResult,
-    ExplainResult,
     Generation,
     Kind,
     Sampling,
@@ -55,10 +55,12 @@ INDEXING_S = 600.0
 class Answer(msgspec.Struct):
     """What one request wrote."""
 
+    prompt: list[int]
+    text: str
     tokens: list[int]
     margins: list[float]
-    drafted: dict[str, int]
-    accepted: dict[str, int]
+    copied: dict[str, int]
+    """Characters by corpus."""
 
 
 class Row(msgspec.Struct):
@@ -71,52 +73,44 @@ class Row(msgspec.Struct):
     """Index of the first token that is another."""
     margin: float | None
     """By which plain decoding chose its token there."""
-    drafted: dict[str, int] = {}
-    accepted: dict[str, int] = {}
+    copied: dict[str, int]
+    """Characters by corpus."""
 
 
 def workspaces(tasks: Sequence[EditTask], root: Path) -> dict[str, Path]:
-    """One directory a repository, with the files of all of its tasks, and siblings of them."""
+    """One directory a repository, with the files of all of its tasks."""
     made: dict[str, Path] = {}
     for task in reversed(tasks):
         directory = made.setdefault(task.repo, root / task.repo.replace("/", "-"))
         file = directory / task.path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(task.file, "utf-8")
-        lines = task.file.splitlines(keepends=True)
-        lines[task.start : task.end] = [task.after]
-        file.with_stem(f"{file.stem}_changed").write_text("".join(lines), "utf-8")
     return made
 
 
-def opened(tasks: Sequence[EditTask], repo: str, root: Path) -> DocumentUpdates:
-    """Two documents of a repository, with text that is not on the disk."""
-    files = {task.path: task.file for task in tasks if task.repo == repo}
-    return DocumentUpdates(
-        workspace=str(root),
-        owner=os.getpid(),
-        updates=[
-            DocumentOpened(name=path, version=1, text=text + "\n# unsaved\n")
-            for path, text in list(files.items())[:2]
-        ],
-    )
+def opened(name: str, text: str, root: Path) -> DocumentUpdates:
+    """A document that is not on the disk."""
+    update = DocumentOpened(name=name, version=1, text=text)
+    return DocumentUpdates(workspace=str(root), owner=os.getpid(), updates=[update])
 
 
 async def answer(client: Client, task: EditTask, kind: Kind, generation: Generation) -> Answer:
     request = request_of(task, kind, generation)
     call = client.edit(request) if isinstance(request, EditRequest) else client.explain(request)
-    stats = None
+    text = ""
+    copied: Counter[str] = Counter()
     try:
         async with aclosing(call) as events:
             async for event in events:
-                if isinstance(event, EditResult | ExplainResult):
-                    stats = event.stats
+                if isinstance(event, Delta):
+                    text += event.text
+                    for span in event.spans:
+                        copied[span.corpus] += span.end - span.start
     except AnswerRefused:
         pass  # no edit, but tokens all the same
     *_, last = paths.traces_file().read_bytes().splitlines()
     trace = msgspec.json.decode(last, type=Trace)
-    drafted, accepted = (stats.drafted, stats.accepted) if stats else ({}, {})
-    return Answer(list(trace.output), trace.margins, drafted, accepted)
+    return Answer(trace.prompt, text, list(trace.output), trace.margins, dict(copied))
 
 
 def compared(name: str, way: str, plain: Answer, other: Answer) -> Row:
@@ -127,7 +121,7 @@ def compared(name: str, way: str, plain: Answer, other: Answer) -> Row:
     margin = None
     if fork is not None and fork < len(plain.margins):
         margin = plain.margins[fork]
-    return Row(name, way, len(plain.tokens), fork, margin, other.drafted, other.accepted)
+    return Row(name, way, len(plain.tokens), fork, margin, other.copied)
 
 
 async def indexed(client: Client) -> None:
@@ -140,18 +134,22 @@ async def indexed(client: Client) -> None:
 
 
 async def rows_of(
-    client: Client, task: EditTask, kind: Kind, base: Generation, ways: Sequence[str]
-) -> list[tuple[str, Answer, Answer]]:
-    """Each way's name, what was written plainly, and what was written in that way."""
+    client: Client, task: EditTask, kind: Kind, base: Generation, ways: Sequence[str], name: str
+) -> list[Row]:
+    """The task in each way, compared with what is written plainly."""
     replace = msgspec.structs.replace
-    plainly = replace(base, draft=False)
+    plainly = replace(base, draft=False, workspace="")
     await answer(client, task, kind, replace(plainly, max_tokens=1))
-    await indexed(client)
-    others = [
-        await answer(client, task, kind, replace(base, strict=way == "strict")) for way in ways
-    ]
     plain = await answer(client, task, kind, plainly)
-    return [(way, plain, other) for way, other in zip(ways, others, strict=True)]
+    await client.documents(opened(f"{name}.txt", plain.text, Path(base.workspace)))
+    await indexed(client)
+    rows = []
+    for way in ways:
+        other = await answer(client, task, kind, replace(base, strict=way == "strict"))
+        if other.prompt != plain.prompt:
+            sys.exit(f"{name} {way}: the prompt is another")
+        rows.append(compared(name, way, plain, other))
+    return rows
 
 
 async def compare(
@@ -171,24 +169,24 @@ async def compare(
     kinds: list[tuple[Kind, int]] = [("edit", arguments.edits), ("explain", arguments.explanations)]
     async with await Client.connect() as client:
         try:
-            for repo, root in roots.items():
-                await client.documents(opened(tasks, repo, root))
             for kind, limit in kinds:
                 for number, task in enumerate(spread(tasks, limit)):
                     name = f"{kind} {number} {task.repo} {task.commit}"
-                    wanted = [way for way in ways if (name, way) not in done]
+                    turned = ways if number % 2 else ways[::-1]
+                    wanted = [way for way in turned if (name, way) not in done]
+                    if not wanted:
+                        continue
                     here = msgspec.structs.replace(base, workspace=str(roots[task.repo]))
                     try:
-                        answers = await rows_of(client, task, kind, here, wanted) if wanted else []
+                        rows = await rows_of(client, task, kind, here, wanted, name)
                     except CopydraftError as error:
                         print(f"{name}: {error.message}", flush=True)
                         continue
-                    for way, plain, other in answers:
-                        row = compared(name, way, plain, other)
+                    for row in rows:
                         with out.open("ab") as file:
                             file.write(msgspec.json.encode(row) + b"\n")
                         told = "equal" if row.fork is None else row
-                        print(f"{name} {way}: {told}", flush=True)
+                        print(f"{name} {row.way}: {told}", flush=True)
         finally:
             await client.stop()
 
@@ -198,9 +196,9 @@ def summary(rows: Sequence[Row]) -> dict[str, object]:
     for way in dict.fromkeys(row.way for row in rows):
         for kind in ("edit", "explain"):
             mine = [row for row in rows if row.way == way and row.task.startswith(kind)]
-            accepted: Counter[str] = Counter()
+            copied: Counter[str] = Counter()
             for row in mine:
-                accepted.update(row.accepted)
+                copied.update(row.copied)
             result[f"{kind} {way}"] = {
                 "tasks": len(mine),
                 "equal": sum(row.fork is None for row in mine),
@@ -210,7 +208,7 @@ def summary(rows: Sequence[Row]) -> dict[str, object]:
                     if row.fork is not None
                 ),
                 "tokens": sum(row.tokens for row in mine),
-                "accepted": dict(accepted),
+                "characters_copied": dict(copied),
             }
     return result
 
