@@ -104,6 +104,22 @@ async def test_two_requests_cannot_have_one_name(editor: Editor, daemon: Running
     await editor.command("copydraft.cancel")
 
 
+async def test_two_editors_may_give_their_requests_one_name(
+    editor: Editor, daemon: Running
+) -> None:
+    held = await holding(editor, daemon, id="one")
+    await until(lambda: bool(editor.deltas))
+    async with editing() as other:
+        asked = other.arguments(other.open(TEXT), (0, 1), question="echo it adds", id="one")
+        answer = other.ask(EXPLAIN, asked)
+        await until(lambda: len(daemon.service.tickets) == 2)
+        assert await editor.command("copydraft.cancel", {"id": "one"}) == {"cancelled": 1}
+        assert (await answer)["text"] == "it adds"
+        assert other.deltas[-1].text == "itadds"
+    await asyncio.wait([held.answer])
+    assert {delta.text for delta in editor.deltas} == {"holding"}
+
+
 # --- progress -----------------------------------------------------------------------------------
 
 
