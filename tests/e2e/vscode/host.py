@@ -93,20 +93,21 @@ def end_daemon(home: Path) -> None:
 
 
 @contextlib.contextmanager
-def extension_host(installed: Installed, home: Path, environment: dict[str, str]) -> Iterator[str]:
-    """The server of VS Code, with our extension and its tests in development; the page's address.
+def extension_host(
+    installed: Installed, home: Path, environment: dict[str, str], *, tests: bool = True
+) -> Iterator[str]:
+    """The server of VS Code, with our extension in development; the page's address.
 
-    The workspace is `home / "workspace"`.
+    The page runs the extension's tests, or is a user's. The workspace is `home / "workspace"`.
     """
     workspace = home / "workspace"
     (workspace / ".vscode").mkdir(parents=True)
     (workspace / ".vscode/settings.json").write_text(json.dumps(settings()))
     port = free_port()
     origin = f"vscode-remote://127.0.0.1:{port}"
-    payload = [
-        ["extensionDevelopmentPath", f"{origin}{EXTENSION}"],
-        ["extensionTestsPath", f"{origin}{EXTENSION}/dist/test/index.js"],
-    ]
+    payload = [["extensionDevelopmentPath", f"{origin}{EXTENSION}"]]
+    if tests:
+        payload.append(["extensionTestsPath", f"{origin}{EXTENSION}/dist/test/index.js"])
     said = json.dumps(payload, separators=(",", ":"))
     query = urllib.parse.urlencode({"folder": workspace, "payload": said})
     command = (
@@ -145,7 +146,7 @@ def drive(installed: Installed, home: Path, url: str, limit_s: float) -> tuple[i
 
 def prepare_script(installed: Installed, name: str) -> Path:
     """A script of ours where Node finds Playwright: modules are looked up beside it."""
-    for each in ("flags.mjs", name):
+    for each in ("flags.mjs", "user.mjs", name):
         target = installed.root / each
         target.write_bytes((HERE / each).read_bytes())
     return installed.root / name

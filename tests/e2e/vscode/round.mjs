@@ -4,6 +4,7 @@
 import { chromium } from "playwright-core";
 
 import { FLAGS } from "./flags.mjs";
+import { askForEdit, run, selectAllOf } from "./user.mjs";
 
 const [url, file] = process.argv.slice(2);
 const { CHROMIUM, PROFILE, SHOTS, LIMIT_MS, INSTRUCTION } = process.env;
@@ -17,30 +18,10 @@ const page = context.pages()[0] ?? (await context.newPage());
 const shot = (name) => page.screenshot({ path: `${SHOTS}/${name}.png` });
 const seen = { toasts: [] };
 
-async function run(command) {
-  await page.keyboard.press("F1");
-  await page.locator(".quick-input-box input").fill(`>${command}`);
-  await page
-    .locator(".quick-input-list .monaco-list-row", { hasText: command })
-    .first()
-    .waitFor();
-  await page.keyboard.press("Enter");
-}
-
 try {
   await page.goto(url, { waitUntil: "commit", timeout: 0 });
-  await page.locator(".statusbar-item", { hasText: /Copydraft/ }).waitFor();
-  await page.locator(".explorer-folders-view .monaco-list-row", { hasText: file }).dblclick();
-  await page.locator(".tab", { hasText: file }).waitFor();
-  await page.locator(".editor-instance .view-line").first().click();
-  await page.keyboard.press("Control+A");
-
-  await run("Copydraft: Edit Selection");
-  await page.locator(".quick-input-title", { hasText: "Copydraft: edit" }).waitFor();
-  await page.locator(".quick-input-box input").fill(INSTRUCTION);
-  await shot("instruction");
-  await page.keyboard.press("Enter");
-  await page.locator(".tab", { hasText: `Copydraft: ${file}` }).waitFor();
+  await selectAllOf(page, file);
+  await askForEdit(page, file, INSTRUCTION, () => shot("instruction"));
   const lenses = page.locator(".codelens-decoration");
   await lenses.filter({ hasText: "tokens" }).first().waitFor();
   await shot("streaming");
@@ -59,7 +40,7 @@ try {
   await shot("accepted");
 
   await page.keyboard.press("Control+A");
-  await run("Copydraft: Explain Selection");
+  await run(page, "Copydraft: Explain Selection");
   const panel = page.frameLocator("iframe.webview").frameLocator("iframe");
   await panel.locator("#turns section").waitFor();
   await panel.locator('#turns[aria-busy="false"]').waitFor();
