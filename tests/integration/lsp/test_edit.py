@@ -266,6 +266,20 @@ async def test_the_empty_line_below_the_text_is_nothing_to_ask_about(
     assert (daemon.service.tickets, editor.texts[uri]) == ([], text)
 
 
+async def test_of_a_line_that_is_selected_in_part_only_what_differs_is_replaced(
+    editor: Editor,
+) -> None:
+    uri = editor.open("left(1) + right(1)\n")
+    asked = editor.arguments(uri, (0, 0), instruction="echo left(2) + right(1)\n")
+    asked["range"] = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 7}}
+    await editor.command(EDIT, asked)
+    (change,) = editor.applied[0].edit.document_changes or ()
+    assert isinstance(change, types.TextDocumentEdit)
+    (edit,) = change.edits
+    assert edit.range == types.Range(types.Position(0, 5), types.Position(0, 6))
+    assert editor.texts[uri] == "left(2) + right(1)\n"
+
+
 async def test_a_last_line_without_an_end_can_be_edited(editor: Editor) -> None:
     uri = editor.open("a = 1\nb = 1")
     await editor.command(EDIT, editor.arguments(uri, (1, 1), instruction="echo b = 2"))
