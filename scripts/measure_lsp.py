@@ -2,7 +2,10 @@
 
 Prints, for a document of 10,000 lines, the time in which one change is handled, and, typing at a
 rate for a while, how long requests and the daemon lag behind and how much memory the server takes;
-last, the same with many open documents. The daemon is one without a model.
+then the same with many open documents. The daemon is one without a model.
+
+With `--model`, only the time from the command for an edit to the first streamed text, with a real
+daemon: at once, and with the prompt prepared as while its instruction is typed.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from typing import Any
 
 from lsprotocol import types
 
+from copydraft.client import Client
+from copydraft.models import library
 from copydraft_lsp.__main__ import make_server
 from copydraft_lsp.server import CopydraftServer
 from kill_lsp import own_place
@@ -33,6 +38,18 @@ LINES = 10_000
 TEXT = "".join(
     f"    value_{number} = compute({number}, other)  # a line\n" for number in range(LINES)
 )
+
+FUNCTION = """def area_{0}(width, height):
+    if width < 0 or height < 0:
+        raise ValueError("negative size")
+    return width * height + {0}
+
+
+"""
+EDITED = "".join(FUNCTION.format(number) for number in range(30))
+REGION = (61, 65)
+"""Lines of one function, amid the others."""
+INSTRUCTION = "Rename width to w."
 
 
 class _Nowhere:
@@ -163,6 +180,37 @@ async def typing(rate: int, seconds: int, others: int) -> dict[str, Any]:
         }
 
 
+async def first_text(model: str, repeats: int) -> dict[str, Any]:
+    """Milliseconds from the command to the first delta; and of these, outside of the engine."""
+    waits: dict[str, list[float]] = {"at once": [], "prepared": []}
+    outside: list[float] = []
+    options = {"model": model}
+    async with editing(folders=["file:///w"], options=options) as editor:
+        for number in range(1 + 2 * repeats):  # the first loads the model
+            way = "at once" if number % 2 else "prepared"
+            uri = editor.open(f"# {number}\n{EDITED}", f"file:///w/edited{number}.py")
+            if way == "prepared":
+                await editor.command("copydraft.prepare", editor.arguments(uri, REGION))
+            editor.deltas.clear()
+            started = time.perf_counter()
+            arguments = editor.arguments(uri, REGION, instruction=INSTRUCTION, id=f"edit {number}")
+            asked = editor.ask("copydraft.edit", arguments)
+            while not editor.deltas:
+                await asyncio.sleep(0.0005)
+            took = 1e3 * (time.perf_counter() - started)
+            stats = (await asked)["stats"]
+            if number:
+                waits[way].append(took)
+                outside.append(took - stats["first_token_ms"])
+        async with await Client.connect() as client:
+            await client.stop()
+    return {
+        "at once": [round(ms) for ms in waits["at once"]],
+        "prepared": [round(ms) for ms in waits["prepared"]],
+        "outside of the engine": [round(ms, 1) for ms in outside],
+    }
+
+
 async def measure(arguments: argparse.Namespace) -> None:
     print("handling a change, ms:", json.dumps(await changes(arguments.changes, 0)))
     for others in (0, 500):
@@ -176,9 +224,18 @@ def main() -> None:
     parser.add_argument("--changes", type=int, default=2000)
     parser.add_argument("--rate", type=int, default=200, help="keys a second")
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--model", help="measure the time to the first text with this model")
+    parser.add_argument("--repeats", type=int, default=5, help="edits of each way")
     arguments = parser.parse_args()
+    model = arguments.model and str(library.resolve(arguments.model))
     with own_place():
-        asyncio.run(measure(arguments))
+        if model:
+            print(
+                "to the first text, ms:",
+                json.dumps(asyncio.run(first_text(model, arguments.repeats))),
+            )
+        else:
+            asyncio.run(measure(arguments))
 
 
 if __name__ == "__main__":
