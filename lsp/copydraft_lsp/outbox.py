@@ -84,12 +84,20 @@ class Outbox:
             start -= 1
         if (
             not self.document.in_step
+            or self._moves_mark(change)
             or not _can_be_sent(new)
             or len(self._changes) == _MOST_CHANGES
         ):
             self.lose()
         else:
             self._changes.append(TextChange(start=start, end=start + len(old), text=new))
+
+    def _moves_mark(self, change: LineChange) -> bool:
+        """Whether lines come or go in front of a byte order mark: it becomes text, or was text."""
+        if change.start > 0 or (change.old and change.new):
+            return False
+        behind = len(change.new)
+        return any(line.startswith(_BOM) for line in self.document.lines[behind : behind + 1])
 
 
 def _can_be_sent(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
@@ -40,6 +41,24 @@ def received(text: str, update: DocumentOpened | DocumentChanged | None) -> str:
         assert 0 <= change.start <= change.end <= len(text)
         text = text[: change.start] + change.text + text[change.end :]
     return text
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "expected"),
+    [
+        ("\ufeffa\n", partial((0, 0), (0, 0), "x\n"), "x\n\ufeffa\n"),
+        ("x\n\ufeffa\n", partial((0, 0), (1, 0), ""), "a\n"),
+        ("\ufeffa\n", partial((0, 1), (0, 2), "x"), "x\n"),
+    ],
+    ids=["a line comes before it", "the line before it goes", "its line changes"],
+)
+def test_a_byte_order_mark_is_text_unless_it_is_first(
+    text: str, change: types.TextDocumentContentChangePartial, expected: str
+) -> None:
+    document, outbox, _ = opened(text)
+    there = received("", outbox.take(HERE))
+    document.change(2, [change], "utf-16")
+    assert received(there, outbox.take(HERE)) == expected
 
 
 @given(
