@@ -77,3 +77,4 @@ async def test_over_a_port_it_serves_one_session_and_ends_with_it(
     assert serving.stderr
     assert serving.stderr.read() == b""
     await client.stop()  # type: ignore[no-untyped-call]  # by pytest-lsp
+    client.protocol.writer.close()
