@@ -85,6 +85,26 @@ test("a language server that is killed in mid-stream ends the edit with a messag
   await preview("a = 1\na = 2\n");
 });
 
+test("a daemon that does not answer is named, and used again when it does", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 1], writing("a = 2\n"));
+  await preview("a = 1\na = 2\n");
+  await command("copydraft.rejectAll");
+  const id = await daemon();
+  process.kill(id, "SIGSTOP");
+  try {
+    const said = await messages(async () => {
+      await edit(document, [0, 1], writing("a = 3\n"));
+    });
+    assert.match(said.join(), new RegExp(`the daemon \\(process ${id}.*\\) does not answer`));
+  } finally {
+    process.kill(id, "SIGCONT");
+  }
+  assert.equal(document.getText(), TEXT);
+  await edit(document, [0, 1], writing("a = 3\n"));
+  await preview("a = 1\na = 3\n");
+});
+
 test("an edit that waits for a decision outlives the language server", async () => {
   const { document } = await open(TEXT);
   await edit(document, [0, 1], writing("a = 2\n"));

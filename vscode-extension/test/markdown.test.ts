@@ -35,6 +35,17 @@ test("code blocks have a button that copies them", () => {
   assert(render("```py\nx = 1\n```", nowhere, nowhere).includes('<button class="copy"'));
 });
 
+test("a fence within a longer fence is text, and does not end it", () => {
+  const html = render("````md\n```py\nx = 1\n```\n````\nafter", nowhere, nowhere);
+  assert(html.includes("```py\nx = 1\n```"));
+  assert.equal(html.match(/<pre/g)?.length, 1);
+});
+
+test("a fence that is not closed yet is shown as code", () => {
+  const html = render("before\n```py\nx = <1>", nowhere, nowhere);
+  assert.match(html, /<pre[^>]*>.*x = &lt;1&gt;/s);
+});
+
 test("code that an answer names leads to its line, those asked about first", () => {
   const lineOf = lineFinder(["add = 1", "def add():", "address"], 1, 2);
   assert.equal(lineOf("add"), 1);

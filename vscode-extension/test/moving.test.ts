@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import {
   command,
   edit,
+  extension,
   gated,
   messages,
   open,
@@ -146,4 +147,49 @@ test("lines that were changed before the edit was asked for are not edited", asy
   });
   await until("no preview", () => previews().length === 0);
   assert.equal(document.getText(), `# one\n${TEXT}`);
+});
+
+test("what is typed in the moment of accepting is kept, and so is the edit", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [1, 4], writing(NEW));
+  await until("a preview", () => previews().length > 0);
+  const editor = await vscode.window.showTextDocument(document);
+  editor.selection = new vscode.Selection(0, 0, 0, 0);
+  await Promise.all([command("copydraft.acceptAll"), command("type", { text: "# one\n" })]);
+  assert.equal(document.getText(), "# one\ntop = 0\na = 1\nb = 20\nc = 30\nend = 9\n");
+});
+
+test("a file that is deleted in mid-stream is not made again", async () => {
+  const { document } = await open(TEXT);
+  const gate = gated(NEW);
+  const asked = edit(document, [1, 4], gate.instruction);
+  await until("the first change", () =>
+    previews().some((one) => one.document.getText().includes("b = 20")),
+  );
+  const deletion = new vscode.WorkspaceEdit();
+  deletion.deleteFile(document.uri);
+  assert(await vscode.workspace.applyEdit(deletion));
+  await gate.open();
+  await asked;
+  await until("the preview is closed", () => previews().length === 0);
+  await assert.rejects(Promise.resolve(vscode.workspace.fs.stat(document.uri)));
+});
+
+test("of twenty edits nineteen are cancelled, and the last one is made", async () => {
+  const { edits, server } = await extension();
+  let busy = -1;
+  const subscription = server.onBusy((count) => (busy = count));
+  const rows = Array.from({ length: 20 }, (_, row) => `x${row} = 1\n`);
+  const { document } = await open(rows.join(""));
+  const gates = rows.map((row) => gated(row.replace("= 1", "= 2")));
+  const asked = gates.map(({ instruction }, row) => edit(document, [row, row + 1], instruction));
+  await until("twenty are written", () => busy === 20);
+  for (const session of [...edits.sessions.values()]) if (session.start !== 19) session.reject();
+  await until("one is left", () => busy === 1);
+  await gates[19]?.open();
+  await Promise.all(asked);
+  subscription.dispose();
+  await vscode.window.showTextDocument(document);
+  await command("copydraft.acceptAll");
+  assert.equal(document.getText(), [...rows.slice(0, 19), "x19 = 2\n"].join(""));
 });

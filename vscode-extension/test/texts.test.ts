@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod } from "node:fs/promises";
 import * as vscode from "vscode";
 
-import { command, edit, open, previews, saved, until, writing } from "./fixtures";
+import { command, edit, open, preview, previews, saved, until, withBox, writing } from "./fixtures";
 import { test } from "./runner";
 
 async function accepted(text: string, lines: [number, number], answer: string): Promise<string> {
@@ -47,6 +47,53 @@ test("an untitled file is edited, and stays untitled", async () => {
   await command("copydraft.acceptAll");
   assert.equal(document.getText(), "a = 2\n");
   assert(document.isUntitled);
+});
+
+test("two untitled files are told apart", async () => {
+  const documents = [];
+  for (const content of ["a = 1\n", "b = 1\n"]) {
+    const document = await vscode.workspace.openTextDocument({ language: "python", content });
+    await vscode.window.showTextDocument(document);
+    await edit(document, [0, 1], writing(content.replace("1", "2")));
+    documents.push(document);
+  }
+  for (const document of documents) {
+    await vscode.window.showTextDocument(document);
+    await command("copydraft.acceptAll");
+  }
+  assert.deepEqual(
+    documents.map((document) => document.getText()),
+    ["a = 2\n", "b = 2\n"],
+  );
+});
+
+/** What the preview shows of an edit of what is selected, whose answer is `fixed = True`. */
+async function fixed(text: string, selection: vscode.Selection, expected: string): Promise<void> {
+  const editor = await open(text);
+  editor.selection = selection;
+  await withBox(async (box) => {
+    const asked = command("copydraft.editSelection");
+    await until("a box", () => box.shown);
+    box.type("Fix it");
+    box.enter();
+    await asked;
+  });
+  await preview(expected);
+}
+
+test("a part of a line that is selected stands for the whole line", async () => {
+  const selection = new vscode.Selection(1, 4, 1, 5);
+  await fixed("a = 1\nb = 2\nc = 3\n", selection, "a = 1\nb = 2\nfixed = True\nc = 3\n");
+});
+
+test("a selection that ends at a line's start does not include that line", async () => {
+  const selection = new vscode.Selection(0, 3, 1, 0);
+  await fixed("a = 1\nb = 2\nc = 3\n", selection, "a = 1\nfixed = True\nb = 2\nc = 3\n");
+});
+
+test("in a file of mixed line ends, the edit takes those that VS Code saves it with", async () => {
+  const now = await accepted("a = 1\r\nb = 2\nc = 3\r\n", [1, 2], "b = 20\nnew = 0\n");
+  assert.equal(now, "a = 1\r\nb = 20\r\nnew = 0\r\nc = 3\r\n");
 });
 
 test("a read-only file is refused before the model is asked", async () => {
