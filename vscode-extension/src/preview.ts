@@ -39,11 +39,13 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
   private readonly contents = new vscode.EventEmitter<vscode.Uri>();
   private readonly lenses = new vscode.EventEmitter<void>();
   private readonly subscriptions: vscode.Disposable[] = [this.contents, this.lenses];
-  private readonly removed = decoration("diffEditor.removedLineBackground", "removed");
-  private readonly added = decoration("diffEditor.insertedLineBackground", "added");
+  private readonly removed = decoration("removed");
+  private readonly added = decoration("inserted");
   private readonly waiting = vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
     backgroundColor: new vscode.ThemeColor("editor.wordHighlightBackground"),
+    border: "1px dotted",
+    borderColor: new vscode.ThemeColor("editor.wordHighlightBorder"),
     overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.modifiedForeground"),
     overviewRulerLane: vscode.OverviewRulerLane.Left,
   });
@@ -335,13 +337,17 @@ function tabsOf(uri: vscode.Uri): vscode.Tab[] {
     );
 }
 
-function decoration(color: string, kind: "removed" | "added"): vscode.TextEditorDecorationType {
-  const ruler = kind === "removed" ? "deletedForeground" : "addedForeground";
+/** As the diff editor marks them; high contrast themes have the border alone, others none. */
+function decoration(kind: "removed" | "inserted"): vscode.TextEditorDecorationType {
+  const removed = kind === "removed";
+  const ruler = removed ? "deletedForeground" : "addedForeground";
   return vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
-    backgroundColor: new vscode.ThemeColor(color),
+    backgroundColor: new vscode.ThemeColor(`diffEditor.${kind}LineBackground`),
+    border: removed ? "1px dashed" : "1px solid",
+    borderColor: new vscode.ThemeColor(`diffEditor.${kind}TextBorder`),
     overviewRulerColor: new vscode.ThemeColor(`editorOverviewRuler.${ruler}`),
     overviewRulerLane: vscode.OverviewRulerLane.Full,
-    ...(kind === "removed" && { opacity: "0.75" }),
+    ...(removed && { opacity: "0.75" }),
   });
 }
