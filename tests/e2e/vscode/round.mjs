@@ -1,10 +1,10 @@
-// One round as a user makes it: select, edit, accept, save; explain. `round.mjs URL FILE`.
-// CHROMIUM names the browser, PROFILE an empty directory, SHOTS a folder for screenshots. Prints
-// what was seen, as JSON.
+// One round as a user makes it: select, edit, accept, save; statistics; explain, in all themes.
+// `round.mjs URL FILE`; CHROMIUM names the browser, PROFILE an empty directory, SHOTS a folder for
+// screenshots. Prints what was seen, as JSON.
 import { chromium } from "playwright-core";
 
 import { FLAGS } from "./flags.mjs";
-import { askForEdit, run, selectAllOf } from "./user.mjs";
+import { askForEdit, run, selectAllOf, setTheme, THEMES, viewWith } from "./user.mjs";
 
 const [url, file] = process.argv.slice(2);
 const { CHROMIUM, PROFILE, SHOTS, LIMIT_MS, INSTRUCTION } = process.env;
@@ -16,6 +16,13 @@ const context = await chromium.launchPersistentContext(PROFILE, {
 context.setDefaultTimeout(Number(LIMIT_MS));
 const page = context.pages()[0] ?? (await context.newPage());
 const shot = (name) => page.screenshot({ path: `${SHOTS}/${name}.png` });
+/** In every theme, the light one last, as the round goes on in it. */
+async function shotInAllThemes(name, view) {
+  for (const theme of Object.keys(THEMES).reverse()) {
+    await setTheme(page, theme, view);
+    await shot(theme === "light" ? name : `${name}-${theme}`);
+  }
+}
 const seen = { toasts: [] };
 
 try {
@@ -23,10 +30,11 @@ try {
   await selectAllOf(page, file);
   await askForEdit(page, file, INSTRUCTION, () => shot("instruction"));
   const lenses = page.locator(".codelens-decoration");
-  await lenses.filter({ hasText: "tokens" }).first().waitFor();
+  // A quick answer may be complete before the first lens is seen.
+  await lenses.filter({ hasText: /tokens|Accept All/ }).first().waitFor();
   await shot("streaming");
   await lenses.filter({ hasText: "Accept All" }).first().waitFor();
-  await shot("preview");
+  await shotInAllThemes("preview");
 
   await page.keyboard.press("Control+Enter");
   await page.locator(".tab", { hasText: `Copydraft: ${file}` }).waitFor({ state: "detached" });
@@ -39,14 +47,27 @@ try {
   await page.locator(".tab.dirty").waitFor({ state: "detached" });
   await shot("accepted");
 
+  const bar = page.locator(".statusbar-item", { hasText: "copied" });
+  seen.status = await bar.innerText();
+  await bar.click();
+  const statistics = await viewWith(page, "#answer .part");
+  await statistics.locator("#kinds-table td").first().waitFor();
+  seen.origins = await statistics
+    .locator("#answer .part")
+    .evaluateAll((parts) => parts.map((part) => part.className));
+  seen.answer = await statistics.locator("#answer").textContent();
+  seen.accepted = await statistics.locator("#accepted").textContent();
+  await shotInAllThemes("statistics", statistics);
+  await run(page, "View: Close Editor");
+  await page.locator(".tab", { hasText: "Copydraft Statistics" }).waitFor({ state: "detached" });
+
+  await page.locator(".editor-instance .view-line").first().click();
   await page.keyboard.press("Control+A");
   await run(page, "Copydraft: Explain Selection");
-  const panel = page.frameLocator("iframe.webview").frameLocator("iframe");
-  await panel.locator("#turns section").waitFor();
+  const panel = await viewWith(page, "#turns section");
   await panel.locator('#turns[aria-busy="false"]').waitFor();
   seen.explanation = await panel.locator("#turns").innerText();
-  seen.status = await page.locator(".statusbar-item", { hasText: "copied" }).innerText();
-  await shot("explained");
+  await shotInAllThemes("explained", panel);
 } catch (error) {
   seen.fault = String(error);
   await shot("fault");

@@ -4,8 +4,8 @@
 export async function run(page, title) {
   await page.keyboard.press("F1");
   await page.locator(".quick-input-box input").fill(`>${title}`);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
-  await page.keyboard.press("Enter");
+  // Not Enter: the first of them may be another command.
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
 }
 
 /** Open a file of the workspace and select all of it, once the extension is there. */
@@ -25,4 +25,36 @@ export async function askForEdit(page, file, instruction, beforeEnter = () => un
   await beforeEnter();
   await page.keyboard.press("Enter");
   await page.locator(".tab", { hasText: `Copydraft: ${file}` }).waitFor();
+}
+
+/** The title of a colour theme, and the class that VS Code and the views in it have then. */
+export const THEMES = {
+  light: ["Light 2026", "vs", "vscode-light"],
+  dark: ["Dark 2026", "vs-dark", "vscode-dark"],
+  contrast: ["Dark High Contrast", "hc-black", "vscode-high-contrast"],
+  "contrast-light": ["Light High Contrast", "hc-light", "vscode-high-contrast-light"],
+};
+
+/** Choose a theme, and wait until it is there, in `view` too. */
+export async function setTheme(page, theme, view) {
+  const [title, workbench, body] = THEMES[theme];
+  await run(page, "Preferences: Color Theme");
+  // What is typed before the list is there is looked for on the network.
+  const rows = page.locator(".quick-input-list .monaco-list-row");
+  await rows.filter({ hasText: /^(Light|Dark) / }).first().waitFor();
+  await page.locator(".quick-input-box input").fill(title);
+  await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: title }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+  await page.locator(`.monaco-workbench.${workbench}`).waitFor();
+  await view?.locator(`body.${body}`).waitFor();
+}
+
+/** The page of a view, once it has an element like that. */
+export async function viewWith(page, selector) {
+  for (;;) {
+    for (const frame of page.frames())
+      if (await frame.locator(selector).count().catch(() => 0)) return frame;
+    await page.waitForTimeout(100);
+  }
 }
