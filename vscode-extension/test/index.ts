@@ -5,6 +5,8 @@ import "./activation.test";
 import "./edit.test";
 import "./moving.test";
 import "./texts.test";
+import "./keys.test";
+import "./files.test";
 import "./actions.test";
 import "./explain.test";
 import "./instruction.test";

@@ -42,7 +42,11 @@ def vscode_home() -> Iterator[Path]:
 def outcomes(installed: install.Installed, vscode_home: Path) -> dict[str, str]:
     """What went wrong in each of the extension's own tests, by their names; "" if nothing."""
     report = vscode_home / "report.json"
-    environment = host.isolated(vscode_home, COPYDRAFT_TEST_REPORT=str(report))
+    environment = host.isolated(
+        vscode_home,
+        COPYDRAFT_TEST_REPORT=str(report),
+        COPYDRAFT_TEST_SHORTCUTS=str(vscode_home / "shortcuts.jsonc"),
+    )
     with host.extension_host(installed, vscode_home, environment) as url:
         status, said = host.drive(installed, vscode_home, url, LIMIT_S)
     host.end_daemon(vscode_home)

@@ -1,6 +1,6 @@
 // Opens a page in headless Chromium and waits for the extension's tests to end: `drive.mjs URL`.
-// CHROMIUM names the browser, PROFILE an empty directory. Prints what the tests log; exits with
-// their result.
+// CHROMIUM names the browser, PROFILE an empty directory, USER_AGENT what the browser says that it
+// is, if not the truth. Prints what the tests log; exits with their result.
 import { chromium } from "playwright-core";
 
 import { FLAGS } from "./flags.mjs";
@@ -9,6 +9,7 @@ const context = await chromium.launchPersistentContext(process.env.PROFILE, {
   executablePath: process.env.CHROMIUM,
   args: FLAGS,
   viewport: { width: 900, height: 600 },
+  ...(process.env.USER_AGENT && { userAgent: process.env.USER_AGENT }),
 });
 const page = context.pages()[0] ?? (await context.newPage());
 const ended = new Promise((resolve) => {

@@ -129,13 +129,16 @@ def extension_host(
             end(server)
 
 
-def drive(installed: Installed, home: Path, url: str, limit_s: float) -> tuple[int, str]:
-    """Exit status and output of the tests at `url`."""
+def drive(
+    installed: Installed, home: Path, url: str, limit_s: float, user_agent: str = ""
+) -> tuple[int, str]:
+    """Exit status and output of the tests at `url`, by a browser of that name."""
     environment = {
         **os.environ,
         "CHROMIUM": installed.browser,
         "PROFILE": str(home / "browser"),
         "LIMIT_MS": str(int(limit_s * 1000)),
+        "USER_AGENT": user_agent,
     }
     script = prepare_script(installed, "drive.mjs")
     done = subprocess.run(
