@@ -108,6 +108,19 @@ def test_what_may_be_drawn_is_what_llama_cpps_own_samplers_leave(
     assert sorted(ids[sure > 0]) == left_by_llama_cpp(logits, top_k, top_p, min_p)
 
 
+def test_a_draw_whose_token_would_fall_out_behind_its_neighbour_is_a_near_tie() -> None:
+    logits = np.log(np.array([0.45, 0.45, 0.0496, 0.0495, 0.0009], np.float64)).astype(np.float32)
+    rules = sampled(1.0, 40, 0.95, 0.05, seed=8)
+    token, margin = Sampled(rules).pick(logits, 0)
+    assert (token, margin < 0.01) == (2, True)
+
+
+def test_tokens_that_tie_at_the_cut_are_drawn_from_with_no_margin() -> None:
+    logits = np.array([5.0, 5.0, 1.0, 0.0, -3.0], np.float32)
+    token, margin = Sampled(sampled(1.0, 1, 1.0, 0.0)).pick(logits, 0)
+    assert (token, margin < 1e-9) == (0, True)
+
+
 def test_of_a_large_vocabulary_the_top_k_are_found() -> None:
     logits = np.random.default_rng(1).standard_normal(10_007).astype(np.float32)
     ids, sure = survivors(logits, sampled(1.0, 40, 1.0, 0.0))

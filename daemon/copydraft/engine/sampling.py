@@ -76,6 +76,8 @@ _TOP = 8
 
 _ROWS = 64
 
+_TINY = 1e-12
+
 _GOLDEN = 0x9E3779B97F4A7C15
 """2^64 by the golden ratio: SplitMix64's step."""
 
@@ -163,7 +165,29 @@ def survivors(
     if inside < len(ids):
         sure[:inside] = np.minimum(sure[:inside], values[:inside] - values[inside])
         sure[inside:] = np.maximum(sure[inside:], values[inside:] - values[inside - 1])
+    if sampling.min_p > 0 and inside > 1:
+        sure[0] = min(sure[0], values[0] - values[1] - np.log(sampling.min_p))
+    # So do two that are in, or two that are out, and each is then as sure as the other was. Beyond
+    # so many, the least sure stands for all.
+    near = slice(0, min(inside, _ROWS))
+    sure[near] = np.minimum(sure[near], _swapped(sure[near], values[near]).min(axis=1))
+    sure[_ROWS:inside] = np.minimum(sure[_ROWS:inside], sure[inside - 1])
+    if inside < len(ids):
+        near = slice(inside, inside + _ROWS)
+        sure[near] = np.maximum(sure[near], -_swapped(-sure[near], values[near], of=0).min(axis=0))
+        sure[inside + _ROWS :] = np.maximum(sure[inside + _ROWS :], sure[inside])
+    sure[:inside] = np.maximum(sure[:inside], _TINY)  # in, though it ties
     return ids, sure
+
+
+def _swapped(
+    sure: NDArray[np.float64], values: NDArray[np.float64], of: int = 1
+) -> NDArray[np.float64]:
+    """How much it takes to swap places i < j and decide otherwise on the one now at i (of 0: j)."""
+    others = sure[:, None] if of == 0 else sure[None, :]
+    both = np.maximum(others, values[:, None] - values[None, :])
+    both[np.tril_indices(len(values))] = np.inf
+    return both
 
 
 def _considered(logits: NDArray[np.float32], sampling: Sampling) -> NDArray[np.intp]:

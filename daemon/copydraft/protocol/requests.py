@@ -32,8 +32,8 @@ class Generation(Message):
     draft: bool = True
     strict: bool = False
     margins: bool = False
-    """Report by how much every token won: its lead over the second in logits or, where it was
-    drawn, the distance of the draw from the next token's share of the probability."""
+    """Report by how much every token won: how far two logits may stray from one another, drawn or
+    greedy, without changing it."""
     agent: str = ""
     """Name of the calling agent, kept in the statistics."""
     workspace: str = ""
