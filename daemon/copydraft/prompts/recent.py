@@ -34,10 +34,10 @@ def show_edits(edits: Iterable[RecentEdit], region: str, instruction: str) -> st
     shown: list[str] = []
     room = _MOST_CHARACTERS
     for edit in edits:
-        text = _diff(edit)
-        if len(shown) == _MOST_EDITS or len(text) > room:
+        if len(shown) == _MOST_EDITS:
             break
-        if _changed(edit) & asked and text not in shown:
+        text = _diff(edit)
+        if len(text) <= room and _changed(edit) & asked and text not in shown:
             shown.append(text)
             room -= len(text)
     if not shown:

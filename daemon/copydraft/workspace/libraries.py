@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from copydraft.workspace.scanner import holds
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -30,7 +32,7 @@ def libraries_of(workspace: Path) -> list[Library]:
     for directory in _directories(workspace, _DEPTH):
         if directory.name == "node_modules":
             found[directory] = Library(directory, _DECLARATIONS)
-        elif (directory / "pyvenv.cfg").is_file():
+        elif holds(directory, "pyvenv.cfg"):
             for root in (*_packages(directory), *_standard_library(directory / "pyvenv.cfg")):
                 found[root] = Library(root, _PYTHON)
     return list(found.values())
