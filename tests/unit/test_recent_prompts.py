@@ -64,3 +64,10 @@ def test_backticks_in_an_edit_do_not_end_its_fence() -> None:
     shown = show_edits([edit("load_config\n", "```\n")], REGION, "mend this")
     assert shown.startswith("Edits made before:\n````diff\n")
     assert shown.endswith("+```\n````\n")
+
+
+def test_a_long_edit_does_not_hide_those_before_it() -> None:
+    long = edit("", "".join(f"line_{number} = {number}\n" for number in range(200)))
+    assert show_edits([long, RENAMED], REGION, "mend this") == show_edits(
+        [RENAMED], REGION, "mend this"
+    )
