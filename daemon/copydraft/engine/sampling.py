@@ -76,6 +76,8 @@ _TOP = 8
 
 _ROWS = 64
 
+_MANY = 64
+
 _TINY = 1e-12
 
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -156,7 +158,9 @@ def survivors(
         before = np.minimum(before, 1.0)  # rounding
         before[most:] = before[most - 1]
         # Where logits stray by so much from one another, so much does the log odds of a share.
-        sure = np.minimum(sure, _log_odds(np.float64(sampling.top_p)) - _log_odds(before))
+        sure = np.minimum(
+            sure, _log_odds(np.float64(max(sampling.top_p, _TINY))) - _log_odds(before)
+        )
     if sampling.min_p > 0:
         sure = np.minimum(sure, values - (values[0] + np.log(sampling.min_p)))
     sure[0] = np.inf
@@ -167,27 +171,25 @@ def survivors(
         sure[inside:] = np.maximum(sure[inside:], values[inside:] - values[inside - 1])
     if sampling.min_p > 0 and inside > 1:
         sure[0] = min(sure[0], values[0] - values[1] - np.log(sampling.min_p))
-    # So do two that are in, or two that are out, and each is then as sure as the other was. Beyond
-    # so many, the least sure stands for all.
-    near = slice(0, min(inside, _ROWS))
-    sure[near] = np.minimum(sure[near], _swapped(sure[near], values[near]).min(axis=1))
-    sure[_ROWS:inside] = np.minimum(sure[_ROWS:inside], sure[inside - 1])
+    # So do two that are in, or two that are out. Of many, the least sure stands for all.
+    if inside <= _MANY:
+        sure[:inside] = _swapped(sure[:inside], values[:inside])
+    else:
+        sure[:inside] = sure[inside - 1]
     if inside < len(ids):
-        near = slice(inside, inside + _ROWS)
-        sure[near] = np.maximum(sure[near], -_swapped(-sure[near], values[near], of=0).min(axis=0))
-        sure[inside + _ROWS :] = np.maximum(sure[inside + _ROWS :], sure[inside])
+        near = slice(inside, inside + _MANY)
+        sure[near] = -_swapped(-sure[near][::-1], -values[near][::-1])[::-1]
+        sure[inside + _MANY :] = sure[inside]
     sure[:inside] = np.maximum(sure[:inside], _TINY)  # in, though it ties
     return ids, sure
 
 
-def _swapped(
-    sure: NDArray[np.float64], values: NDArray[np.float64], of: int = 1
-) -> NDArray[np.float64]:
-    """How much it takes to swap places i < j and decide otherwise on the one now at i (of 0: j)."""
-    others = sure[:, None] if of == 0 else sure[None, :]
-    both = np.maximum(others, values[:, None] - values[None, :])
-    both[np.tril_indices(len(values))] = np.inf
-    return both
+def _swapped(sure: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How sure each is, given that it may change places with one behind it, and then is as sure."""
+    both = np.maximum(sure[None, :], values[:, None] - values[None, :])
+    both[np.tri(len(sure), dtype=bool)] = np.inf
+    least: NDArray[np.float64] = np.minimum(sure, both.min(axis=1))
+    return least
 
 
 def _considered(logits: NDArray[np.float32], sampling: Sampling) -> NDArray[np.intp]:
