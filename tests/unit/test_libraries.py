@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,15 @@ def test_an_environment_brings_its_packages_and_its_standard_library(tmp_path: P
         Library(packages, (".py", ".pyi")),
         Library(library, (".py", ".pyi")),
     ]
+
+
+def test_a_directory_that_may_not_be_looked_into_hides_no_environment(
+    tmp_path: Path, shut: Callable[[str], None]
+) -> None:
+    packages = environment(tmp_path / "w" / ".venv", tmp_path / "base")
+    (tmp_path / "w" / "closed").mkdir()
+    shut("closed")
+    assert libraries_of(tmp_path / "w") == [Library(packages, (".py", ".pyi"))]
 
 
 def test_two_environments_of_one_interpreter_share_its_library(tmp_path: Path) -> None:

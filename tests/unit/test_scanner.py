@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -174,18 +175,11 @@ def test_pipes_and_names_that_are_not_unicode_are_left_out(root: Path) -> None:
     assert found(root) == {"a.py"}
 
 
-def test_a_directory_that_may_not_be_read_is_passed_over(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_directory_that_may_not_be_looked_into_is_passed_over(
+    root: Path, shut: Callable[[str], None]
 ) -> None:
     write(root, "a.py", "closed/b.py")
-    listed = os.listdir
-
-    def listdir(path: Path) -> list[str]:
-        if path.name == "closed":
-            raise PermissionError(errno.EACCES, "Permission denied")
-        return listed(path)
-
-    monkeypatch.setattr(os, "listdir", listdir)
+    shut("closed")
     assert found(root) == {"a.py"}
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from copydraft.workspace.scanner import holds
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -32,10 +30,17 @@ def libraries_of(workspace: Path) -> list[Library]:
     for directory in _directories(workspace, _DEPTH):
         if directory.name == "node_modules":
             found[directory] = Library(directory, _DECLARATIONS)
-        elif holds(directory, "pyvenv.cfg"):
+        elif _is_environment(directory):
             for root in (*_packages(directory), *_standard_library(directory / "pyvenv.cfg")):
                 found[root] = Library(root, _PYTHON)
     return list(found.values())
+
+
+def _is_environment(directory: Path) -> bool:
+    try:
+        return (directory / "pyvenv.cfg").is_file()
+    except OSError:  # not for us to look into
+        return False
 
 
 def _directories(root: Path, depth: int) -> Iterator[Path]:

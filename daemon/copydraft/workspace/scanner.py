@@ -51,14 +51,6 @@ _GONE = {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, er
 """The file or directory went away, or is not for us. All other errors are the disk's or ours."""
 
 
-def holds(directory: Path, name: str) -> bool:
-    """Whether a file is in a directory; not as far as we know, where we may not look into it."""
-    try:
-        return (directory / name).is_file()
-    except OSError:
-        return False
-
-
 class FoundFile(NamedTuple):
     """A file that may be indexed; `path` is relative to the root, with / between its parts."""
 
@@ -207,7 +199,7 @@ class Scanner:
         return (
             name not in _FOREIGN_DIRECTORIES
             and not rules(f"{base}{name}/")
-            and not holds(self._root / base / name, _ENVIRONMENT)
+            and self._status(f"{base}{name}/", _ENVIRONMENT) is None
         )
 
     def _file(
