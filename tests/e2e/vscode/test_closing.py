@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from copydraft.client import Client
+from copydraft.errors import DaemonUnavailable
 from copydraft.protocol import Delta
 from tests.e2e.vscode import host, install
 from tests.fixtures.daemons import edit
@@ -91,6 +92,14 @@ class OtherProgram:
         self._asking.cancel()
 
 
+async def connected() -> Client:
+    """To the daemon that the language server starts, which may take longer than the preview."""
+    while True:
+        with contextlib.suppress(DaemonUnavailable):
+            return await Client.connect(start=False)
+        await asyncio.sleep(POLL_S)
+
+
 async def no_longer(found: Callable[[], object]) -> None:
     while found():
         await asyncio.sleep(POLL_S)
@@ -107,7 +116,7 @@ async def test_only_the_shared_daemon_is_left_and_goes_when_idle(
     with host.extension_host(installed, home, environment, tests=False) as url:
         async with (
             window(installed, home, url) as close,
-            await Client.connect(start=False) as client,
+            await connected() as client,
         ):
             while (await client.status()).active == 0:
                 await asyncio.sleep(POLL_S)
