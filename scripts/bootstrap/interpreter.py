@@ -19,7 +19,7 @@ def require() -> None:
         if path and subprocess.call([path, "-c", ""], stderr=subprocess.DEVNULL) == 0:
             os.execv(path, [path, *sys.argv])
     sys.exit(
-        f"copydraft needs Python 3.11 or newer, and this is {sys.version_info[0]}."
+        f"copydraft: Python 3.11 or newer is needed, and this is {sys.version_info[0]}."
         f"{sys.version_info[1]}.\n"
         "  Install one (Debian, Ubuntu: apt install python3.11 python3.11-venv; "
         "Fedora, RHEL: dnf install python3.11), then run this again."
