@@ -30,7 +30,10 @@ class Preview:
 
     def __init__(self, region: Region, lines: Sequence[str] = ()) -> None:
         """`lines` are the region's as the client counts them; none: no hunks are asked for."""
-        self._old = [line.removeprefix("\ufeff").rstrip("\r\n") for line in lines]
+        self._old = [line.rstrip("\r\n") for line in lines]
+        if self._old and region.start == 0:
+            # The document's mark, which the model is not shown.
+            self._old[0] = self._old[0].removeprefix("\ufeff")
         # As `copydraft.emission.fence` chooses it, for the whole document.
         longest = max((len(run) for run in re.findall("`+", region.text)), default=0)
         least = 4 if region.path.endswith(_MARKDOWN) else 3

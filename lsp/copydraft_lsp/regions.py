@@ -38,7 +38,8 @@ class TrackedRegion:
         self.start = start
         self.end = end
         self.text = "".join(document.lines[start:end])
-        """What the model was shown."""
+        """What the model was shown, but for the document's byte order mark."""
+        self._mark = _BOM if start == 0 and self.text.startswith(_BOM) else ""
         self.lost: FileChanged | None = None
         self.on_loss: Callable[[FileChanged], None] | None = None
         """Told once, when the region is lost."""
@@ -63,7 +64,7 @@ class TrackedRegion:
     def edits(self, new: str, encoding: Encoding) -> list[types.TextEdit]:
         """Minimal edits of the document as it is now that put `new` in place of the region.
 
-        A byte order mark stays; `new` has none.
+        The document's byte order mark stays; `new` has none.
 
         Raises:
             FileChanged: the lines are no longer what the model was shown.
@@ -73,8 +74,6 @@ class TrackedRegion:
         lines = self.document.lines[self.start : self.end]
         if "".join(lines) != self.text:
             raise _changed()
-        if self.text.startswith(_BOM):
-            new = _BOM + new
         ends = self.document.ends
         return [
             types.TextEdit(
@@ -84,7 +83,7 @@ class TrackedRegion:
                 ),
                 edit.text,
             )
-            for edit in minimal_edits(self.text, new)
+            for edit in minimal_edits(self.text, self._mark + new)
         ]
 
     def _follow(self, change: LineChange | None) -> None:

@@ -66,6 +66,13 @@ def test_a_byte_order_mark_is_no_difference() -> None:
     assert after("\na = 1\nb = 2\n", "\ufeffa = 1\nb = 2\n") == []
 
 
+def test_a_byte_order_mark_that_does_not_begin_the_document_is_text() -> None:
+    region = Region(path="a.py", text="a\n\ufeffb\n", start=1, end=2)
+    preview = Preview(region, ["\ufeffb\n"])
+    preview.add("\n\ufeffb\n", [Span(start=0, end=4)], 1)
+    assert preview.hunks() == []
+
+
 def test_spans_of_one_source_are_one() -> None:
     preview = Preview(region_of(REGION))
     preview.add("a =", [Span(start=0, end=3, corpus="region", path="p")], 1)

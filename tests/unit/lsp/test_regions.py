@@ -116,6 +116,19 @@ def test_byte_order_mark_line_ends_and_the_end_of_file_stay(text: str) -> None:
         assert applied(document, region.edits(new, "utf-16")) == text.replace("b", "B")
 
 
+def test_a_byte_order_mark_that_does_not_begin_the_document_is_text() -> None:
+    document = Document("file:///a", "", 1, "a\n\ufeffb\n")
+    with TrackedRegion(document, 1, 2) as region:
+        assert applied(document, region.edits("\ufeffB\n", "utf-16")) == "a\n\ufeffB\n"
+
+
+def test_a_byte_order_mark_stays_where_lines_came_before_it() -> None:
+    document = Document("file:///a", "", 1, "\ufeffa\n")
+    with TrackedRegion(document, 0, 1) as region:
+        change(document, (0, 0), (0, 0), "x\n")
+        assert applied(document, region.edits("b\n", "utf-16")) == "x\n\ufeffb\n"
+
+
 def test_a_region_that_is_not_lost_is_where_it_says() -> None:
     kept = 0
     for seed in range(300):
