@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -10,6 +11,8 @@ from copydraft_lsp.documents import Document
 
 if TYPE_CHECKING:
     from copydraft_lsp.server import CopydraftServer
+
+_DRIVE = re.compile(r"/[a-zA-Z]:")
 
 _SUFFIXES = {
     "c": ".c",
@@ -43,12 +46,18 @@ class Place(NamedTuple):
     suffix of its language: completions are shown this name, and write by it."""
 
 
+def path_of(uri: str) -> str:
+    """The path in a URI, with one spelling for `c%3A` and `C:`."""
+    path = unquote(urlsplit(uri).path)
+    return path[:3].lower() + path[3:] if _DRIVE.match(path) else path
+
+
 def folders(server: CopydraftServer) -> list[str]:
     """Paths of the workspace folders, in the client's order; older clients name a root alone."""
     named = list(server.workspace.folders)
     root = server.workspace.root_uri
-    parts = [urlsplit(uri) for uri in named or ([root] if root else [])]
-    return [unquote(each.path).rstrip("/") or "/" for each in parts if each.scheme == "file"]
+    uris = named or ([root] if root else [])
+    return [path_of(uri).rstrip("/") or "/" for uri in uris if urlsplit(uri).scheme == "file"]
 
 
 def place_of(document: Document, folders: list[str]) -> Place | None:
@@ -56,13 +65,13 @@ def place_of(document: Document, folders: list[str]) -> Place | None:
 
     None: there is no folder.
     """
-    parts = urlsplit(document.uri)
-    path = unquote(parts.path)
-    if parts.scheme == "file" and (folder := _innermost(path, folders)):
+    path = path_of(document.uri)
+    is_file = urlsplit(document.uri).scheme == "file"
+    if is_file and (folder := _innermost(path, folders)):
         return Place(folder, path.removeprefix(folder).lstrip("/"))
     if not folders:
         return None
-    if parts.scheme == "file":
+    if is_file:
         return Place(folders[0], path)
     suffix = _SUFFIXES.get(document.language, "")
     return Place(folders[0], document.uri.removesuffix(suffix) + suffix)
@@ -73,10 +82,9 @@ def shown_path(document: Document, folders: list[str]) -> str:
 
     What has no file is named after its language, which answers are written in.
     """
-    parts = urlsplit(document.uri)
-    path = unquote(parts.path)
+    path = path_of(document.uri)
     name = PurePosixPath(path)
-    if parts.scheme == "file":
+    if urlsplit(document.uri).scheme == "file":
         folder = _innermost(path, folders)
         return path.removeprefix(folder).lstrip("/") if folder else name.name
     suffix = _SUFFIXES.get(document.language, name.suffix)

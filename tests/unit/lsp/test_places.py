@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from copydraft_lsp.documents import Document
-from copydraft_lsp.places import Place, place_of, shown_path
+from copydraft_lsp.places import Place, path_of, place_of, shown_path
 
 FOLDERS = ["/w", "/w/my lib"]
 
@@ -58,3 +58,12 @@ def test_the_model_is_told_a_path_that_says_the_language(
     uri: str, language: str, path: str
 ) -> None:
     assert shown_path(document(uri, language), FOLDERS) == path
+
+
+@pytest.mark.parametrize("folder", ["file:///c%3A/w", "file:///C:/w"])
+@pytest.mark.parametrize("uri", ["file:///c%3A/w/a.py", "file:///C:/w/a.py"])
+def test_a_place_is_one_however_its_drive_is_spelled(folder: str, uri: str) -> None:
+    folders = [path_of(folder), "/x"]
+    assert place_of(document(uri), folders) == Place("/c:/w", "a.py")
+    assert place_of(document(uri), ["/x"]) == Place("/x", "/c:/w/a.py")
+    assert shown_path(document(uri), folders) == "a.py"
