@@ -5,6 +5,7 @@ import type { Server } from "./client";
 import { cliCommand } from "./environment";
 import { HelpfulError, tell } from "./faults";
 import { setSetting } from "./settings";
+import { runInTerminal } from "./terminal";
 
 /** Commands that run copydraft's command line in a terminal: title and arguments. */
 const TERMINAL: Record<string, [string, string[]]> = {
@@ -45,12 +46,12 @@ export function registerCommands(
     on("copydraft.stopAll", () => server.ask("copydraft.cancel")),
     on("copydraft.toggleCompletion", toggleCompletion),
     ...Object.entries(TERMINAL).map(([command, [title, args]]) =>
-      on(command, () => runInTerminal(context, log, title, args)),
+      on(command, () => inTerminal(context, log, title, args)),
     ),
     ...Object.entries(OF_REPOSITORY).map(([command, [title, args]]) =>
       on(command, () => {
         if (!activeFolder()) throw new HelpfulError("open the repository's folder first.", []);
-        return runInTerminal(context, log, title, args);
+        return inTerminal(context, log, title, args);
       }),
     ),
   );
@@ -71,36 +72,17 @@ export function activeFolder(): vscode.WorkspaceFolder | undefined {
   );
 }
 
-async function runInTerminal(
+async function inTerminal(
   context: vscode.ExtensionContext,
   log: vscode.LogOutputChannel,
   title: string,
   args: string[],
 ): Promise<void> {
   const program = await cliCommand(context, log);
-  const folder = activeFolder();
-  const options: vscode.ProcessExecutionOptions = {
-    env: strings(program.env),
-    ...(folder && { cwd: folder.uri.fsPath }),
-  };
-  const task = new vscode.Task(
-    { type: "copydraft", args },
-    folder ?? vscode.TaskScope.Global,
-    title,
-    "Copydraft",
-    new vscode.ProcessExecution(program.command, [...program.args, ...args], options),
-    [],
+  const folder = activeFolder()?.uri;
+  await runInTerminal(
+    `Copydraft: ${title}`,
+    { ...program, args: [...program.args, ...args] },
+    folder?.scheme === "file" ? folder.fsPath : undefined,
   );
-  task.presentationOptions = {
-    reveal: vscode.TaskRevealKind.Always,
-    focus: true,
-    panel: vscode.TaskPanelKind.Shared,
-    clear: true,
-  };
-  await vscode.tasks.executeTask(task);
-}
-
-function strings(env: NodeJS.ProcessEnv): Record<string, string> {
-  const set = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined);
-  return Object.fromEntries(set);
 }

@@ -131,6 +131,8 @@ export async function cleanUp(): Promise<void> {
       await command("workbench.action.revertAndCloseActiveEditor");
     }
   await command("workbench.action.closeAllEditors");
+  for (const terminal of vscode.window.terminals) terminal.dispose();
+  await until("no terminal", () => vscode.window.terminals.length === 0);
 }
 
 /** The processes of language servers that the extension has started. */

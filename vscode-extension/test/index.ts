@@ -14,6 +14,7 @@ import "./faults.test";
 import "./environment.test";
 import "./models.test";
 import "./statistics.test";
+import "./terminal.test";
 
 import { cleanUp } from "./fixtures";
 import { runAll } from "./runner";
