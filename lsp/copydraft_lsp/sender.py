@@ -48,6 +48,7 @@ class _Call(NamedTuple):
     updates: DocumentUpdates
     whole: set[Outbox]
     """Of these, all of the text is sent."""
+    closed: list[Place]
 
 
 class Sender:
@@ -180,7 +181,13 @@ class Sender:
                 self._daemon = pid
                 self._lose(self._outboxes)
         while call := self._next_call():
-            self._take(call, await self._client.documents(call.updates))
+            try:
+                taken = await self._client.documents(call.updates)
+            except DaemonUnavailable:
+                # It may live on. What is open is sent again whole, what is closed is not.
+                self._closed = dict.fromkeys(call.closed) | self._closed
+                raise
+            self._take(call, taken)
 
     def _next_call(self) -> _Call | None:
         """What waits in one workspace, as much as one call carries; None: nothing waits."""
@@ -216,7 +223,7 @@ class Sender:
         if not updates:
             return None
         message = DocumentUpdates(workspace=workspace, owner=os.getpid(), updates=updates)
-        return _Call(message, whole)
+        return _Call(message, whole, closed)
 
     def _take(self, call: _Call, taken: DocumentsTaken) -> None:
         """Have what the daemon turns out to lack sent again."""

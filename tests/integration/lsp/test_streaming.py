@@ -10,6 +10,7 @@ import pytest
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
+from copydraft import paths
 from copydraft.protocol import DocumentChanged, DocumentOpened, DocumentUpdates
 from tests.fixtures.daemons import Running, daemon_process, running, until
 from tests.fixtures.editor import Editor, editing
@@ -193,6 +194,29 @@ async def test_a_request_that_finds_a_new_daemon_is_enough_to_send_it_all(
                 asked = editor.arguments(uri, (0, 1), question="echo x")
                 await editor.command("copydraft.explain", asked)
                 await until(lambda: texts(daemon.service) == {"a.py": TEXT})
+
+
+async def test_a_close_that_failed_to_reach_the_daemon_is_told_again(runtime_dir: object) -> None:
+    called = asyncio.Event()
+
+    def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        called.set()
+        writer.close()
+
+    async with editing(folders=W) as editor:
+        uri = editor.open(TEXT)
+        other = editor.open(TEXT, "file:///w/b.py")
+        asked = editor.arguments(other, (0, 1), question="echo x")
+        async with running() as before:
+            await editor.command("copydraft.explain", asked)
+            await until(lambda: len(texts(before.service)) == 2)
+        async with await asyncio.start_unix_server(hang_up, paths.socket_path()):
+            editor.close(uri)
+            await called.wait()
+        async with running() as after:
+            after.service.open = before.service.open
+            await editor.command("copydraft.explain", asked)
+            await until(lambda: texts(after.service) == {"b.py": TEXT})
 
 
 async def test_a_daemon_that_another_editor_started_is_found_without_a_keystroke(
