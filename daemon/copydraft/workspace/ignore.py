@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
+import os
+import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from pathspec import GitIgnoreSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from copydraft.workspace.patterns import Pattern, of_bytes, parse
 
 _LARGEST_BYTES = 1 << 20
 """No one wrote a longer list of patterns."""
@@ -21,7 +21,8 @@ class _Rules(NamedTuple):
     """From the scanned root to the file's directory, where that is the root or below."""
     prefix: str
     """From the file's directory to the scanned root, where the file is above."""
-    spec: GitIgnoreSpec
+    patterns: list[Pattern]
+    """The one that decides first."""
 
 
 class Ignored:
@@ -33,15 +34,18 @@ class Ignored:
 
     def below(self, directory: Path, base: str) -> Ignored:
         """With the .gitignore of `directory`, which is `base` ("" or ending in /) from the root."""
-        spec = _spec(directory / ".gitignore")
-        return Ignored((*self._rules, _Rules(base, "", spec))) if spec else self
+        patterns = _of_directory(directory)
+        return Ignored((*self._rules, _Rules(base, "", patterns))) if patterns else self
 
     def __call__(self, path: str) -> bool:
         """Whether the path from the scanned root is ignored; that of a directory ends in /."""
+        is_directory = path.endswith("/")
         for rules in reversed(self._rules):
-            verdict = rules.spec.check_file(rules.prefix + path[len(rules.base) :]).include
-            if verdict is not None:
-                return verdict
+            way = of_bytes(os.fsencode(rules.prefix + path[len(rules.base) :].removesuffix("/")))
+            name = way.rpartition("/")[2]
+            for pattern in rules.patterns:
+                if pattern.matches(way, name, is_directory=is_directory):
+                    return pattern.ignores
         return False
 
 
@@ -53,38 +57,32 @@ def rules_above(root: Path) -> Ignored:
     top = next((each for each in (root, *root.parents) if (each / ".git").exists()), None)
     if top is None:
         return NOTHING_IGNORED
-    rules = []
     above = [each for each in reversed(root.parents) if each == top or top in each.parents]
-    for directory, file in (
-        (top, _exclude_file(top / ".git")),
-        *((directory, directory / ".gitignore") for directory in above),
-    ):
-        if spec := _spec(file):
-            way = root.relative_to(directory).as_posix()
-            rules.append(_Rules("", "" if way == "." else f"{way}/", spec))
+    found = [(top, _patterns(_exclude_file(top / ".git")))]
+    found += [(directory, _of_directory(directory)) for directory in above]
+    rules = []
+    for directory, patterns in found:
+        way = root.relative_to(directory).as_posix()
+        rules.append(_Rules("", "" if way == "." else f"{way}/", patterns))
     return Ignored(tuple(rules))
 
 
-def _spec(path: Path) -> GitIgnoreSpec | None:
-    lines = list(_lines(path))
-    return GitIgnoreSpec.from_lines(lines) if lines else None
+def _of_directory(directory: Path) -> list[Pattern]:
+    """The patterns of its .gitignore, which to git is none if it is a link."""
+    return _patterns(directory / ".gitignore", follow_links=False)
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _patterns(path: Path, *, follow_links: bool = True) -> list[Pattern]:
+    """Those of a file, the last one first; none if it cannot be read."""
     try:
-        if path.stat().st_size > _LARGEST_BYTES or not path.is_file():
-            return
-        text = path.read_text("utf-8", "replace")
+        status = path.stat(follow_symlinks=follow_links)
+        if status.st_size > _LARGEST_BYTES or not stat.S_ISREG(status.st_mode):
+            return []
+        text = of_bytes(path.read_bytes().removeprefix(codecs.BOM_UTF8))
     except OSError:
-        return
-    for line in text.splitlines():
-        try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            continue  # git, too, passes over a pattern that makes no sense
-        if line.strip() and not line.startswith("#"):
-            # To git, `a/**` is all that is in `a`; pathspec would take `a/` itself for a match.
-            yield f"{line}/*" if line.endswith("/**") else line
+        return []
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    return [pattern for line in reversed([*lines]) if (pattern := parse(line))]
 
 
 def _exclude_file(git: Path) -> Path:
