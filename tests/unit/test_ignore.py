@@ -101,6 +101,53 @@ def test_no_pattern_takes_forever(root: Path, rules: bytes) -> None:
     assert (deep / ("a" * 200)).relative_to(root).as_posix() in found(root)
 
 
+@pytest.fixture
+def rules_of_the_user(isolated_home: Path) -> Path:
+    rules = isolated_home / "my rules"
+    rules.write_text("c.py\n")
+    return rules
+
+
+def test_the_rules_that_the_user_has_for_all_repositories_count(
+    root: Path, isolated_home: Path, rules_of_the_user: Path
+) -> None:
+    (isolated_home / ".gitconfig").write_text('[core]\n\texcludesFile = "~/my rules"\n')
+    assert found(root) == untracked(root)
+    assert "b/c.py" not in found(root)
+
+
+def test_the_rules_that_a_repository_names_count_below_its_own(
+    root: Path, rules_of_the_user: Path
+) -> None:
+    git = ["git", "config", "core.excludesFile", str(rules_of_the_user)]
+    subprocess.run(git, cwd=root, check=True)
+    (root / ".git" / "info" / "exclude").write_text("!/b/c.py\n")
+    assert found(root) == untracked(root)
+    assert "b/c.py" in found(root)
+    assert "a/c.py" not in found(root)
+
+
+def test_git_has_a_place_for_the_users_rules_where_none_is_named(
+    root: Path, isolated_home: Path
+) -> None:
+    rules = isolated_home / ".config" / "git" / "ignore"
+    rules.parent.mkdir()
+    rules.write_text("c.py\n")
+    assert found(root) == untracked(root)
+    assert "b/c.py" not in found(root)
+
+
+def test_without_git_the_users_rules_are_read_from_their_usual_place(
+    root: Path, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = isolated_home / ".config" / "git" / "ignore"
+    rules.parent.mkdir()
+    rules.write_text("c.py\n")
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "b/c.py" not in found(root)
+    assert "b/a/a" in found(root)
+
+
 LINES = st.one_of(
     st.lists(
         st.sampled_from(

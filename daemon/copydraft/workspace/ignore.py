@@ -1,10 +1,11 @@
-"""What git ignores: nested .gitignore files and .git/info/exclude, as git reads them."""
+"""What git ignores: nested .gitignore files, .git/info/exclude and the user's own rules."""
 
 from __future__ import annotations
 
 import codecs
 import os
 import stat
+import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from copydraft.workspace.patterns import Pattern, of_bytes, parse
 
 _LARGEST_BYTES = 1 << 20
 """No one wrote a longer list of patterns."""
+_PATIENCE_S = 5.0
 
 
 class _Rules(NamedTuple):
@@ -53,12 +55,12 @@ NOTHING_IGNORED = Ignored(())
 
 
 def rules_above(root: Path) -> Ignored:
-    """What the repository says of `root`: its exclude file and the .gitignore files above."""
+    """What is said of `root` elsewhere: by the user, the repository and the .gitignore above."""
     top = next((each for each in (root, *root.parents) if (each / ".git").exists()), None)
     if top is None:
         return NOTHING_IGNORED
     above = [each for each in reversed(root.parents) if each == top or top in each.parents]
-    found = [(top, _patterns(_exclude_file(top / ".git")))]
+    found = [(top, _patterns(file)) for file in (_users_file(top), _exclude_file(top / ".git"))]
     found += [(directory, _of_directory(directory)) for directory in above]
     rules = []
     for directory, patterns in found:
@@ -83,6 +85,31 @@ def _patterns(path: Path, *, follow_links: bool = True) -> list[Pattern]:
         return []
     lines = (line.removesuffix("\r") for line in text.split("\n"))
     return [pattern for line in reversed([*lines]) if (pattern := parse(line))]
+
+
+def _users_file(top: Path) -> Path:
+    """`core.excludesFile`, as git finds it for the repository at `top`, or its usual place."""
+    # What a hook of another repository has set would name that one.
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith("GIT_CONFIG")
+    }
+    asked = ["git", "config", "--type=path", "--null", "--get", "core.excludesFile"]
+    try:
+        named = subprocess.run(
+            asked,
+            cwd=top,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+            timeout=_PATIENCE_S,
+        )
+    except (OSError, subprocess.SubprocessError):  # it is not set, or there is no git
+        settings = os.environ.get("XDG_CONFIG_HOME")
+        return Path(settings or "~/.config", "git", "ignore").expanduser()
+    return top / os.fsdecode(named.stdout.removesuffix(b"\0"))
 
 
 def _exclude_file(git: Path) -> Path:

@@ -95,11 +95,12 @@ class Scanner:
         Raises:
             FileProblem: a directory cannot be listed though it is there.
         """
+        above_root = self._rules()
         for path in paths:
             if not path.is_relative_to(self._root):
                 continue
             *above, name = ("", *path.relative_to(self._root).parts)
-            rules = self._rules()
+            rules = above_root
             if not name:
                 yield from self._walk("", rules)
                 continue
