@@ -14,6 +14,7 @@ from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
 from copydraft import __version__
 from copydraft.errors import BadRequest
+from copydraft.protocol import ModelStatus
 from copydraft_lsp.conversations import Conversations
 from copydraft_lsp.documents import DocumentStore
 from copydraft_lsp.faults import answered, as_answer
@@ -51,8 +52,8 @@ class CopydraftServer(LanguageServer):
         self.conversations = Conversations()
         self.sender = Sender(self)
         self.documents.on_open = self.sender.follow
-        self.completion_problem: Callable[[], str] = str
-        """Why nothing is completed, "" if nothing is in the way."""
+        self.completion_state: Callable[[ModelStatus | None], str] = lambda _: "off"
+        """Whether completions are offered with this model in memory, or why not."""
         self.cancel_by_progress: dict[types.ProgressToken, Callable[[], object]] = {}
         """What a cancel of a progress bar does."""
         self.editor = ""

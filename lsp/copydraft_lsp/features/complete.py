@@ -38,7 +38,7 @@ _NOTHING = types.InlineCompletionList([])
 
 def register(server: CopydraftServer) -> None:
     completer = Completer(server)
-    server.completion_problem = lambda: completer.problem
+    server.completion_state = completer.state
 
     # Without options of its own, pygls does not advertise it.
     @server.feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())
@@ -56,11 +56,14 @@ class Completer:
         self._answered: WeakKeyDictionary[Document, int] = WeakKeyDictionary()
         """The version in which a document was completed last without being asked for."""
         self._problem = ""
+        """What was in the way of the last completion; "": nothing."""
 
-    @property
-    def problem(self) -> str:
-        """Why nothing is completed; "": nothing is known to be in the way."""
-        return self._problem if self._server.settings.completion else "switched off"
+    def state(self, loaded: ModelStatus | None) -> str:
+        """`on`, or why nothing is completed, with this model or none in memory."""
+        problem = _inability(loaded) if loaded else self._problem
+        if not self._server.settings.completion:
+            problem = "the setting `completion` is off"
+        return f"off: {problem}" if problem else "on"
 
     async def complete(self, params: types.InlineCompletionParams) -> types.InlineCompletionList:
         """One item, or none.
@@ -166,8 +169,8 @@ class Completer:
                 model = (await client.status()).model
         except DaemonUnavailable:
             return None
-        if model and not model.completes:
-            self._tell(f"{model.name} has no tokens for completing in the middle of a text")
+        if model and (problem := _inability(model)):
+            self._tell(problem)
             return None
         return model
 
@@ -175,6 +178,10 @@ class Completer:
         if problem and problem != self._problem:
             self._server.note(f"no completions: {problem}")
         self._problem = problem
+
+
+def _inability(model: ModelStatus) -> str:
+    return "" if model.completes else f"{model.name} has no fill-in-the-middle tokens"
 
 
 def _overtaken() -> Cancelled:

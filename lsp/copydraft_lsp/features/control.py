@@ -52,7 +52,7 @@ async def _status(server: CopydraftServer) -> dict[str, Any]:
         "documents": len(server.documents),
         "requests": len(server.jobs),
         "settings": msgspec.to_builtins(server.settings),
-        "completion": server.completion_problem() or "on",
+        "completion": server.completion_state(daemon.model if daemon else None),
         "daemon": msgspec.to_builtins(daemon, str_keys=True),
         "problem": problem,
     }

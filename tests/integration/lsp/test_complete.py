@@ -15,6 +15,7 @@ from tests.fixtures.daemons import Running, until
 from tests.fixtures.editor import Editor, editing
 
 TEXT = "a = 1\n\nb = 1\n"
+OFF = "off: fake has no fill-in-the-middle tokens"
 
 
 def asking(
@@ -174,9 +175,27 @@ async def test_a_model_without_the_tokens_for_it_is_told_once(
     for column in range(2):
         editor.type(uri, (1, column), "x")
         assert await completed(editor, uri, (1, column + 1)) == []
-    why = "fake has no tokens for completing in the middle of a text"
-    assert editor.log.count(f"no completions: {why}") == 1
-    assert (await editor.command("copydraft.status"))["completion"] == why
+    assert editor.log.count("no completions: fake has no fill-in-the-middle tokens") == 1
+
+
+async def test_the_status_says_whether_the_loaded_model_can_complete(
+    editor: Editor, daemon: Running
+) -> None:
+    able = daemon.service.model
+    assert able
+    for model, expected in (
+        (msgspec.structs.replace(able, completes=False), OFF),
+        (able, "on"),
+        (None, "on"),
+    ):
+        daemon.service.model = model
+        assert (await editor.command("copydraft.status"))["completion"] == expected
+
+
+async def test_the_status_says_that_completion_is_switched_off(daemon: Running) -> None:
+    async with editing(options={"completion": False}) as editor:
+        status = await editor.command("copydraft.status")
+    assert status["completion"] == "off: the setting `completion` is off"
 
 
 @pytest.mark.parametrize(
