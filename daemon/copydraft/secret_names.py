@@ -6,12 +6,27 @@ from pathspec import GitIgnoreSpec
 
 _SECRET = GitIgnoreSpec.from_lines(
     [
-        *(".env*", "*.env", "*.pem", "*.key", "*.ppk", "*.p12"),
-        *("*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.gpg", "*.asc"),
-        *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc"),
-        *(".pgpass", ".npmrc", ".pypirc", ".htpasswd", ".git-credentials", ".vault-token"),
-        *("secrets.*", "*.secret", "*.secrets", "*.tfstate*", "*.tfvars", "credentials"),
-        *("*credentials.json", "*credentials.xml", "*credentials.csv", "service-account*.json"),
+        # Keys and what holds them.
+        *("*.pem", "*.key", "*.ppk", "*.p8", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.keytab"),
+        *("*.kdbx", "*.gpg", "*.asc", "*.ovpn", "wg[0-9]*.conf"),
+        *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
+        # Variables of a deployment.
+        *(".env*", "*.env", ".renviron", "*.tfstate*", "*.tfvars", "*.tfvars.json"),
+        *("secrets.*", ".secrets", ".secrets.*", "*.secret", "*.secrets"),
+        *("*secret.json", "*secret.toml", "*secret.yaml", "*secret.yml"),
+        *("*secrets.json", "*secrets.toml", "*secrets.yaml", "*secrets.yml"),
+        # Accounts at a service.
+        *("*credentials", "*credentials.json", "*credentials.xml", "*credentials.csv"),
+        *("*credentials.yaml", "*credentials.yml", "*credentials.toml", "*credentials.ini"),
+        *("credentials.tfrc.json", "client_secret*.json", "*firebase-adminsdk*.json"),
+        *("*service-account*.json", "*service_account*.json"),
+        *("kubeconfig", "kubeconfig.*", "*.kubeconfig", "*-kubeconfig.*"),
+        # Settings of programs that may hold a password or a token.
+        *(".netrc", "_netrc", ".authinfo", ".pgpass", "pgpass.conf", ".my.cnf", ".mylogin.cnf"),
+        *(".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", "auth.json", ".dockercfg", ".s3cfg"),
+        *(".boto", "rclone.conf", ".databrickscfg", ".terraformrc", "terraform.rc", ".htpasswd"),
+        *(".vault-token", ".vault-pass*", ".vault_pass*", ".curlrc", ".wgetrc", ".msmtprc"),
+        ".*_history",
     ]
 )
 """Whatever git says of them."""

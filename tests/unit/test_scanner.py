@@ -119,6 +119,19 @@ def test_git_itself_agrees(root: Path) -> None:
     [
         *(".env", ".env.local", "prod.env", "server.pem", "server.KEY", "id_rsa", "id_ed25519.pub"),
         *(".netrc", "aws_credentials.json", "secrets.yaml", ".ssh/config", "a/.aws/config"),
+        *("terraform.tfvars.json", "prod.auto.tfvars.json", ".terraformrc", "kubeconfig"),
+        *("admin.kubeconfig", ".kube/config", ".docker/config.json", ".dockercfg"),
+        *("client_secret_12-ab.apps.googleusercontent.com.json", "app-firebase-adminsdk-1.json"),
+        *("my-service-account.json", "service_account.json", "credentials.yml", "Credentials.toml"),
+        *(
+            "credentials.tfrc.json",
+            ".smbcredentials",
+            "secret.yaml",
+            "db-secret.yml",
+            "secret.json",
+        ),
+        *(".secrets.toml", ".yarnrc.yml", "auth.json", ".s3cfg", ".boto", ".my.cnf", "pgpass.conf"),
+        *("AuthKey_1.p8", "krb5.keytab", "wg0.conf", "home.ovpn", ".vault_pass", ".bash_history"),
     ],
 )
 def test_secrets_are_left_out_though_git_has_them(root: Path, name: str) -> None:
@@ -126,6 +139,15 @@ def test_secrets_are_left_out_though_git_has_them(root: Path, name: str) -> None
     write(root, ".gitignore", text=f"!{name}\n")
     assert found(root) == {".gitignore", "a.py"}
     assert name.rpartition("/")[2] not in {f.path for f in Scanner(root, library=True).scan()}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["secret.py", "credentials.py", "secret_santa.md", "auth.py", "config.json", "my.cnf.md"],
+)
+def test_code_about_secrets_is_no_secret(root: Path, name: str) -> None:
+    write(root, name)
+    assert found(root) == {name}
 
 
 @pytest.mark.parametrize(
