@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -273,6 +274,14 @@ def test_a_problem_ends_the_script_with_a_message_and_no_traceback(
     with pytest.raises(SystemExit) as ended:
         command.prepared()
     assert ended.value.code == "copydraft: making .venv failed\n  Mend it."
+
+
+def test_the_stamp_says_where_it_belongs_and_that_the_engine_is_there(checkout: Checkout) -> None:
+    """VS Code's extension reads it: see vscode-extension/src/setup.ts."""
+    checkout.prepare()
+    stamp = json.loads((checkout.root / ".venv/setup.json").read_text())
+    assert stamp["place"] == f"{checkout.root} {Path(sys.executable).resolve()}"
+    assert stamp["engine"] == ENGINE.key
 
 
 def test_an_interrupt_ends_the_script_as_shells_expect(checkout: Checkout) -> None:

@@ -5,36 +5,104 @@
  * checkout (`dist/setup`). They are copied into the storage, for what the environment is made from
  * has to outlive an update of the extension, and run there by the system's Python.
  */
+import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import {
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import * as vscode from "vscode";
 
-import { CHOOSE_PYTHON, HelpfulError, SHOW_LOGS } from "./faults";
+import { asFault, CHOOSE_PYTHON, HelpfulError, SET_UP, SHOW_LOGS, tell } from "./faults";
 import { faultOf, type Program, run } from "./programs";
 
+/** Written when a set-up has come to its end. */
 const MARK = "payload.txt";
-const FILES = ["scripts", "requirements.txt", "requirements-build.txt", "requirements-engine.txt"];
+/** The path of the Python that the user chose. */
+const CHOSEN = "python.txt";
+const ANY_PYTHON = "python3";
 const TITLE = "Setting up Copydraft";
+const RETRY = ["Retry", "copydraft.setUp"] as const;
 
 class SetupFailed extends HelpfulError {
   constructor(message: string) {
-    super(message, [["Retry", "copydraft.setUp"], CHOOSE_PYTHON, SHOW_LOGS]);
+    super(message, [RETRY, CHOOSE_PYTHON, SHOW_LOGS]);
   }
 }
 
-/** The program of this name in the extension's own environment; undefined where that is not made. */
+/**
+ * The program of this name in the extension's own environment; undefined where that is not made.
+ *
+ * Throws a HelpfulError where it is broken.
+ */
 export async function ownProgram(
   context: vscode.ExtensionContext,
   log: vscode.LogOutputChannel,
   name: string,
 ): Promise<string | undefined> {
-  const program = join(place(context), ".venv", "bin", name);
-  if (!existsSync(program)) return undefined;
-  // The extension was updated: so is its environment, which the user has agreed to have.
+  const here = place(context);
+  const program = join(here, ".venv", "bin", name);
+  const made = await mark(here);
+  // A set-up that never came to its end is not gone on with unasked.
+  if (made === "" || !existsSync(program)) return undefined;
+  if (!(await isWhole(here)))
+    throw new HelpfulError(
+      "its environment is broken: the Python that it was made with is gone, or its last set-up was " +
+        "interrupted.",
+      [SET_UP, CHOOSE_PYTHON, SHOW_LOGS],
+    );
   const carried = await mark(payload(context));
-  if (carried !== "" && carried !== (await mark(place(context)))) await setUp(context, log);
+  if (![made, "", refused].includes(carried)) await renew(context, log, carried);
   return program;
+}
+
+/** What this window could not renew the environment from; it is not tried at every start. */
+let refused = "";
+
+/** The extension was updated: so is its environment, which the user has agreed to have. */
+async function renew(
+  context: vscode.ExtensionContext,
+  log: vscode.LogOutputChannel,
+  carried: string,
+): Promise<void> {
+  try {
+    await setUp(context, log);
+  } catch (error) {
+    if (!(await isWhole(place(context)))) throw error;
+    refused = carried;
+    const fault = asFault(error);
+    const why = fault instanceof vscode.CancellationError ? "it was stopped" : fault.message;
+    log.warn(`not updated: ${why}`);
+    const buttons = fault instanceof HelpfulError ? fault.buttons : [RETRY];
+    void tell(
+      new HelpfulError(
+        `it could not be updated, and goes on as it was set up before: ${why}`,
+        buttons,
+      ),
+    );
+  }
+}
+
+/**
+ * Whether an environment can be run: its Python is the one that it was made with, and llama.cpp is
+ * in it. `scripts/bootstrap/environment.py` writes that down.
+ */
+async function isWhole(folder: string): Promise<boolean> {
+  try {
+    const python = await realpath(join(folder, ".venv", "bin", "python"));
+    const stamp = await readFile(join(folder, ".venv", "setup.json"), "utf8");
+    const { place: where, engine } = JSON.parse(stamp) as { place?: string; engine?: string };
+    return where === `${await realpath(folder)} ${python}` && engine !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether this extension carries what an environment is made of: one run from its source does not. */
@@ -45,14 +113,15 @@ export function carriesPayload(context: vscode.ExtensionContext): boolean {
 let running: Promise<void> | undefined;
 
 /**
- * Make or renew the environment, with progress in a notification.
+ * Make or renew the environment, with progress in a notification: by that Python, or else by the
+ * one that was chosen before.
  *
  * Throws a HelpfulError, or a vscode.CancellationError. Two callers at once share one run.
  */
 export function setUp(
   context: vscode.ExtensionContext,
   log: vscode.LogOutputChannel,
-  python = "python3",
+  python?: string,
 ): Promise<void> {
   running ??= setUpOnce(context, log, python).finally(() => {
     running = undefined;
@@ -63,9 +132,10 @@ export function setUp(
 async function setUpOnce(
   context: vscode.ExtensionContext,
   log: vscode.LogOutputChannel,
-  python: string,
+  given: string | undefined,
 ): Promise<void> {
   await copyPayload(context);
+  const python = await chosenPython(place(context), given);
   const location = vscode.ProgressLocation.Notification;
   await vscode.window.withProgress(
     { location, title: TITLE, cancellable: true },
@@ -139,17 +209,39 @@ export class Stages {
   }
 }
 
+/** The Python to set up with; one that is given is remembered, also for where that fails. */
+async function chosenPython(folder: string, given: string | undefined): Promise<string> {
+  const file = join(folder, CHOSEN);
+  if (given !== undefined) await writeFile(file, given);
+  const chosen = given ?? (await readFile(file, "utf8").catch(() => ""));
+  return existsSync(chosen) ? chosen : (given ?? ANY_PYTHON);
+}
+
+/** Another window may set up from what is there already: it never sees a file that is not whole. */
 async function copyPayload(context: vscode.ExtensionContext): Promise<void> {
   const [from, to] = [payload(context), place(context)];
   if (!carriesPayload(context))
     throw new SetupFailed("this extension was not packaged: set copydraft.python instead");
-  await mkdir(to, { recursive: true });
-  const wheel = (await mark(from)).split("\n")[0] ?? "";
+  for (const entry of await readdir(from, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && entry.name !== MARK) await replace(path, join(to, relative(from, path)));
+  }
   // Another version's wheel must not be taken for this one's.
-  for (const old of await vscode.workspace.fs.readDirectory(vscode.Uri.file(to)))
-    if (old[0].endsWith(".whl")) await rm(join(to, old[0]));
-  for (const name of [...FILES, wheel])
-    await cp(join(from, name), join(to, name), { recursive: true });
+  const wheel = (await mark(from)).split("\n")[0];
+  for (const name of await readdir(to))
+    if (name.endsWith(".whl") && name !== wheel) await rm(join(to, name), { force: true });
+}
+
+/** Put a copy of a file in the place of another, at one stroke. */
+async function replace(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true });
+  const temporary = `${to}.${randomUUID()}`;
+  try {
+    await copyFile(from, temporary);
+    await rename(temporary, to);
+  } finally {
+    await rm(temporary, { force: true });
+  }
 }
 
 /** The wheel's name, then a digest of all files; "" where there is none. */

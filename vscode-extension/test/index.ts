@@ -13,6 +13,7 @@ import "./instruction.test";
 import "./faults.test";
 import "./environment.test";
 import "./models.test";
+import "./setup.test";
 import "./statistics.test";
 import "./terminal.test";
 
