@@ -8,7 +8,9 @@ import resource
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlite_utils import Database
@@ -67,6 +69,14 @@ def test_an_index_in_numbers(index: Index) -> None:
     assert index.cache.size() >= corpus.bytes
 
 
+@contextmanager
+def connections_of(kind: type[sqlite3.Connection]) -> Iterator[None]:
+    """Databases are opened with connections of a kind."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=kind))
+        yield
+
+
 # --- damage ---
 
 
@@ -115,6 +125,21 @@ def test_rows_that_point_outside_the_text_cost_a_rebuild(index: Index) -> None:
     assert index.contents() == {}
 
 
+def test_a_segment_without_its_row_costs_a_rebuild(
+    index: Index, caplog: pytest.LogCaptureFixture
+) -> None:
+    index.update()
+
+    class Losing(sqlite3.Connection):
+        def blobopen(self, table: str, column: str, row: int, /, **options: Any) -> sqlite3.Blob:
+            return super().blobopen(table, column, row + 1, **options)
+
+    with connections_of(Losing):
+        assert index.contents() == {}
+    assert "no such rowid" in caplog.text
+    assert index.update().added == 20
+
+
 # --- other versions, other processes, a bad disk ---
 
 
@@ -145,6 +170,21 @@ def test_a_locked_database_is_a_disk_problem_and_readable(
     other.execute("ROLLBACK")
     other.close()
     assert index.update().added == 1
+
+
+@pytest.mark.parametrize("fault", ["SQLITE_IOERR_READ", "SQLITE_BUSY", "SQLITE_CANTOPEN"])
+def test_text_that_cannot_be_read_now_is_not_thrown_away(index: Index, fault: str) -> None:
+    index.update()
+
+    class Failing(sqlite3.Connection):
+        def blobopen(self, table: str, column: str, row: int, /, **options: Any) -> sqlite3.Blob:
+            error = sqlite3.OperationalError("not now")
+            error.sqlite_errorname = fault
+            raise error
+
+    with connections_of(Failing), pytest.raises(DiskProblem, match="not now"):
+        index.contents()
+    assert len(index.contents()) == 20
 
 
 def test_two_writers_take_turns(index: Index) -> None:

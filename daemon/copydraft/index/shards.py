@@ -267,6 +267,10 @@ def _read(connection: Any, column: str, row: int) -> Bytes:
                 memory.write(chunk)
             return memory
     except sqlite3.OperationalError as error:
+        # The row is not there, or holds no bytes. All else (a lock, the disk, too few file
+        # handles) says nothing of the file.
+        if error.sqlite_errorname != "SQLITE_ERROR":
+            raise
         raise Damaged(f"segment {row}: {error}") from error
 
 
