@@ -124,6 +124,12 @@ def test_an_edit_in_any_format_takes_the_regions_place(name: EditFormat) -> None
     assert "-def f(x):\n-    return x\n+def f(y):\n+    return y\n" in result.diff
 
 
+@pytest.mark.parametrize("answer", ["", "\n", "<think>\n</think>\n\n"])
+def test_a_plain_answer_without_text_deletes_nothing(answer: str) -> None:
+    with pytest.raises(AnswerRefused, match="the model's answer is empty"):
+        finished(prepared("plain"), answer)
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_spans_cover_the_text(name: EditFormat) -> None:
     result = answered(prepared(name, start=0, end=8), FILE.replace("return x", "return 'x'"))

@@ -23,6 +23,11 @@ def test_thinking_before_it_is_dropped() -> None:
     ]
 
 
+def test_thinking_without_an_answer_is_no_deletion() -> None:
+    with pytest.raises(AnswerRefused, match="thought and gave no answer"):
+        FORM.parse("<think>\ndelete a?\n", "a\n", ended=True)
+
+
 def test_only_the_model_ends_it() -> None:
     assert not FORM.reader().feed("```\nb\n```\n\n")
 

@@ -12,7 +12,7 @@ from copydraft.errors import AnswerRefused
 if TYPE_CHECKING:
     from copydraft.protocol import EditFormat
 
-_THINKING = re.compile(r"\s*<think>.*?(?:</think>|\Z)\n*", re.DOTALL)
+_THINKING = re.compile(r"\s*<think>.*?(</think>|\Z)\n*", re.DOTALL)
 _FENCE = re.compile(r"\s*(?:`{3}|~{3})")
 
 
@@ -50,6 +50,11 @@ class PlainFormat:
         start = thinking.end() if thinking else 0
         if not ended:
             raise cut_off()
+        if thinking and not thinking[1]:
+            raise AnswerRefused(
+                "the model thought and gave no answer",
+                "try again with a clearer instruction or a larger model",
+            )
         if _FENCE.match(answer, start) and not _FENCE.match(region):
             raise AnswerRefused(
                 "the model answered with a code block, not with plain text",
