@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +28,18 @@ lines_option = click.option(
 )
 
 
+class _Number(click.FloatRange):
+    """A range of numbers. Whatever a range is, click lets "nan" pass."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
 _GENERATION: list[Callable[[Any], Any]] = [
     model_option,
     click.option("--no-draft", is_flag=True, help="Decode plainly, for comparison."),
@@ -35,7 +48,7 @@ _GENERATION: list[Callable[[Any], Any]] = [
     ),
     click.option(
         "--temperature",
-        type=click.FloatRange(0, 5),
+        type=_Number(0, 5),
         default=0.0,
         show_default=True,
         help="0 picks the likeliest token, higher values vary more.",

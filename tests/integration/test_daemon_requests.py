@@ -254,6 +254,31 @@ async def test_a_body_of_the_wrong_shape_is_refused(
     assert failure(response) == (400, "bad-request", message)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "bound"),
+    [
+        ("temperature", "-0.1", ">= 0.0"),
+        ("temperature", "1e308", "<= 100.0"),
+        ("top_p", "-0.1", ">= 0.0"),
+        ("top_p", "1.1", "<= 1.0"),
+        ("min_p", "-0.1", ">= 0.0"),
+        ("min_p", "1.1", "<= 1.0"),
+    ],
+)
+async def test_a_number_out_of_its_range_is_refused_by_its_name(
+    http: httpx.AsyncClient, field: str, value: str, bound: str
+) -> None:
+    region = '{"path": "a", "text": "a", "start": 0, "end": 1}'
+    sampling = f'{{"sampling": {{"{field}": {value}}}}}'
+    body = f'{{"region": {region}, "instruction": "x", "generation": {sampling}}}'
+    response = await http.post("/v1/edit", content=body.encode())
+    assert failure(response) == (
+        400,
+        "bad-request",
+        f"not a valid EditRequest: Expected `float` {bound} - at `$.generation.sampling.{field}`",
+    )
+
+
 async def test_json_of_any_depth_is_refused(http: httpx.AsyncClient) -> None:
     response = await http.post("/v1/edit", content=b'{"unknown": ' + b"[" * 1_000_000)
     assert failure(response)[:2] == (400, "bad-request")

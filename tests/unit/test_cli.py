@@ -95,6 +95,16 @@ def test_edit_sends_the_lines_from_zero_with_the_end_exclusive(
     ]
 
 
+@pytest.mark.parametrize("temperature", ["nan", "inf", "-1", "6"])
+def test_a_temperature_that_is_none_is_refused(
+    client: type[FakeClient], file: Path, temperature: str
+) -> None:
+    result = run("edit", file, "-i", "x", "--temperature", temperature)
+    assert result.exit_code == 2
+    assert "Invalid value for '--temperature'" in result.stderr
+    assert client.requests == []
+
+
 def test_edit_of_no_lines_is_of_the_whole_file(client: type[FakeClient], file: Path) -> None:
     run("edit", file, "-i", "upper case")
     assert (client.requests[0].region.start, client.requests[0].region.end) == (0, 3)

@@ -8,14 +8,17 @@ import msgspec
 
 from copydraft.protocol.message import EditFormat, Message
 
+_Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
 
 class Sampling(Message):
     """How the next token is picked; temperature 0 is greedy and ignores the rest."""
 
-    temperature: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=100)] = 0.0
     top_k: int = 40
-    top_p: float = 0.95
-    min_p: float = 0.05
+    """0 or less: all tokens."""
+    top_p: _Share = 0.95
+    min_p: _Share = 0.05
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
