@@ -14,7 +14,7 @@ import pytest
 
 from copydraft import paths
 from copydraft.models import catalog
-from tests.fixtures import tiny_models
+from tests.fixtures import templates, tiny_models
 
 AnsweringModel = Callable[..., Path]
 
@@ -57,6 +57,12 @@ def tiny_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def dense_model(tiny_dir: Path) -> Path:
     return tiny_models.write_dense(tiny_dir / "dense.gguf")
+
+
+@pytest.fixture(scope="session")
+def tagged_model(tiny_dir: Path) -> Path:
+    """The same; it writes the arguments of tool calls as they are, between tags."""
+    return tiny_models.write_dense(tiny_dir / "tagged.gguf", template=templates.TAGS)
 
 
 @pytest.fixture(scope="session")

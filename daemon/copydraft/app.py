@@ -26,11 +26,11 @@ def run_daemon(config: Config) -> None:
         DiskProblem: the lock or the socket cannot be made.
     """
 
-    def corpora(model: Path, edits: Callable[[Path], RecentEdits]) -> Corpora:
+    def corpora(model: Path, escaped: bool, edits: Callable[[Path], RecentEdits]) -> Corpora:
         return Corpora(
             paths.index_database(),
             partial(index_tokenizer, model),
-            printings_for(config.edit_format),
+            printings_for(config.edit_format, escaped=escaped),
             additions_file=paths.global_directories_file(),
             edits=edits,
         )

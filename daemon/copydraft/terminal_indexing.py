@@ -25,6 +25,7 @@ from sqlite_utils import Database
 from copydraft import config, devices, paths, terminal
 from copydraft.engine.bulk import index_tokenizer
 from copydraft.errors import BadRequest, Cancelled
+from copydraft.evaluation.traces import Vocabulary
 from copydraft.index import additions, shards
 from copydraft.index.cache import IndexCache
 from copydraft.index.ingest import Progress
@@ -115,7 +116,9 @@ class _Indexing:
         path = library.resolve(model or settings.model or catalog.default_model(card))
         self._load: Callable[[], BulkTokenizer] = partial(index_tokenizer, path)
         self._tokenizer = self._load()
-        self._printings = printings_for(settings.edit_format)
+        tool_calls = settings.edit_format == "tool-call"
+        escaped = tool_calls and Vocabulary(path).escapes_calls
+        self._printings = printings_for(settings.edit_format, escaped=escaped)
         self._cache = IndexCache(paths.index_database())
 
     def known(self) -> list[_Wanted]:

@@ -52,6 +52,15 @@ def test_a_model_that_does_not_fit_on_the_card_says_how_many_layers_do(
     assert "`gpu_layers` to at most 0" in caught.value.hint
 
 
+@pytest.mark.parametrize(("model", "escaped"), [("dense_model", True), ("tagged_model", False)])
+def test_how_the_model_writes_tool_calls_is_known(
+    model: str, escaped: bool, request: pytest.FixtureRequest
+) -> None:
+    loaded = load(request.getfixturevalue(model), Config(context=512), Costs(), [])
+    loaded.engine.close()
+    assert loaded.escaped is escaped
+
+
 def test_measuring_is_told_and_done_once(
     dense_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

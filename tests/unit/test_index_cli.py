@@ -121,6 +121,14 @@ def test_the_formats_of_the_daemon_are_indexed(
     )
 
 
+def test_a_model_that_calls_between_tags_has_text_as_it_is_indexed(
+    workspace: Path, tagged_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPYDRAFT_EDIT_FORMAT", "tool-call")
+    indexed = told("add", workspace, "--model", tagged_model)["indexed"]
+    assert [each["format"] for each in indexed] == ["plain"]
+
+
 def test_ctrl_c_keeps_what_was_indexed(
     workspace: Path, dense_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

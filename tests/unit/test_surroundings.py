@@ -9,6 +9,7 @@ import pytest
 
 from copydraft.engine.bulk import OneByOne
 from copydraft.evaluation import session_requests
+from copydraft.evaluation.inputs import Surrounded
 from copydraft.evaluation.session_requests import Request
 from copydraft.evaluation.sessions import Session
 from copydraft.evaluation.surroundings import Printer, own_documents
@@ -125,6 +126,18 @@ def test_libraries_are_read_until_there_are_enough_tokens(
     printer = Printer(OneByOne(dense_model), PLAIN)
     assert sum(len(segment.documents) for segment in printer.libraries([tmp_path], 10)) == 256
     assert sum(len(each.documents) for each in printer.libraries([tmp_path], 100_000)) == 300
+
+
+@pytest.mark.parametrize(
+    ("model", "printed"), [("dense_model", '(\\"b\\")\\n'), ("tagged_model", '("b")\n')]
+)
+def test_text_is_printed_as_the_model_calls_tools(
+    model: str, printed: str, request: pytest.FixtureRequest
+) -> None:
+    gguf: Path = request.getfixturevalue(model)
+    texts = {"old": OLD, "other": 'xyz("b")\n'}
+    [asked] = Surrounded(gguf, texts, [session(task("a.py"))], []).requests("tool-call")
+    assert drafted(gguf, asked, "xyz")["workspace"].startswith(printed)
 
 
 def test_documents_are_printed_as_the_answer_would_have_them(dense_model: Path) -> None:

@@ -26,7 +26,7 @@ MODEL = Path("/models/m.gguf")
 def workspaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspaces]:
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))  # the child unpickles what is in the tests
 
-    def corpora(model: Path, edits: Callable[[Path], RecentEdits]) -> Corpora:
+    def corpora(model: Path, _: bool, edits: Callable[[Path], RecentEdits]) -> Corpora:
         assert model == MODEL
         return Corpora(
             tmp_path / "index.db", WordNumbers, libraries=False, watch=False, edits=edits
@@ -108,6 +108,17 @@ def test_an_answer_in_another_printing_than_is_indexed_finds_nothing(
     search = workspaces.search(root, "tool-call")
     assert search is not None
     assert search.longest_matches(WORDS.encode_one("four five"), 8) == []
+
+
+def test_calls_between_tags_are_drafted_from_text_as_it_is(
+    workspaces: Workspaces, root: str
+) -> None:
+    workspaces.load(MODEL, escaped=False)
+    take(workspaces, root, opened("b.txt", "four five six"))
+    search = workspaces.search(root, "tool-call")
+    assert search is not None
+    [match, *_] = search.longest_matches(WORDS.encode_one("four five"), 8)
+    assert (match.document.path, match.length) == ("b.txt", 2)
 
 
 def test_edits_are_told_with_and_without_a_model(workspaces: Workspaces, root: str) -> None:

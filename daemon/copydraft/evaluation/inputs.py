@@ -134,7 +134,7 @@ class Surrounded:
         Raises:
             FileProblem: a directory of the libraries cannot be listed.
         """
-        printing = printing_of(edit_format)
+        printing = printing_of(edit_format, escaped=self._vocabulary.escapes_calls)
         if printing.name not in self._printed:
             printer = Printer(self._tokenizer, printing)
             segments = printer.libraries(self._roots, MOST_GLOBAL_TOKENS)

@@ -21,8 +21,9 @@ from copydraft.errors import BadRequest, FileProblem
 from copydraft.models.gguf import read_metadata
 from copydraft.prompts import edit
 from copydraft.prompts.context import plain
-from copydraft.prompts.template import ChatTemplate
+from copydraft.prompts.tools import escapes_calls
 from copydraft.protocol import EditFormat, EditRequest, Region
+from copydraft.serving.loading import template_of
 from copydraft.traces import Source, Trace
 
 
@@ -52,13 +53,13 @@ class Vocabulary:
         """
         metadata = read_metadata(gguf)
         self._tokenizer = Model(gguf, vocab_only=True)
-        self._template = ChatTemplate(
-            metadata.chat_template,
-            bos=self._tokenizer.bos_text,
-            eos=self._tokenizer.eos_text,
-            add_bos=self._tokenizer.adds_bos,
-        )
+        self._template = template_of(metadata, self._tokenizer)
         self._end = self._tokenizer.encode(self._tokenizer.eos_text, special=True)
+
+    @property
+    def escapes_calls(self) -> bool:
+        """Whether the model writes the arguments of tool calls as JSON, not as they are."""
+        return escapes_calls(self._template, self._tokenizer.special_texts)
 
     def trace(self, task: EditTask, edit_format: EditFormat = "fence") -> Trace:
         """The request that the daemon would make of the task, answered with the committed text.

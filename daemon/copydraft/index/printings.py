@@ -14,11 +14,14 @@ JSON = Printing("json", "file", json_text)
 """As in the arguments of a tool call."""
 
 
-def printing_of(edit_format: EditFormat) -> Printing:
-    """How text stands in answers of a format. Lines of the others are lines of the file."""
-    return JSON if edit_format == "tool-call" else PLAIN
+def printing_of(edit_format: EditFormat, *, escaped: bool) -> Printing:
+    """How text stands in answers of a format. Lines of the others are lines of the file.
+
+    `escaped`: the model writes the arguments of tool calls as JSON, not as they are.
+    """
+    return JSON if edit_format == "tool-call" and escaped else PLAIN
 
 
-def printings_for(edit_format: EditFormat) -> list[Printing]:
+def printings_for(edit_format: EditFormat, *, escaped: bool) -> list[Printing]:
     """What to index where `edit_format` is the usual one; explanations quote text as it is."""
-    return list(dict.fromkeys((PLAIN, printing_of(edit_format))))
+    return list(dict.fromkeys((PLAIN, printing_of(edit_format, escaped=escaped))))

@@ -65,6 +65,12 @@ def call_syntax(template: ChatTemplate, special_texts: frozenset[str]) -> CallSy
     return None
 
 
+def escapes_calls(template: ChatTemplate, special_texts: frozenset[str]) -> bool:
+    """Whether the model writes the arguments of tool calls as JSON, not as they are."""
+    syntax = call_syntax(template, special_texts)
+    return syntax is None or syntax.escaped  # without a syntax of its own, it is asked for JSON
+
+
 def _turn_start(asked: str, called: str) -> int:
     """Where the model's turn begins in `called`: behind `asked`, or the part of it that is there.
 

@@ -12,11 +12,12 @@ from copydraft.config import Config
 from copydraft.defaults import context_for, file_context_for
 from copydraft.engine.cost import Calibration, Costs
 from copydraft.engine.engine import SNAPSHOTS, Engine
-from copydraft.engine.llama import BUILD, can_offload
+from copydraft.engine.llama import BUILD, Model, can_offload
 from copydraft.errors import OutOfMemory
 from copydraft.models import catalog, library
 from copydraft.models.gguf import ModelMetadata, memory_needed, read_metadata
 from copydraft.prompts.template import ChatTemplate
+from copydraft.prompts.tools import escapes_calls
 from copydraft.protocol import EditFormat, ModelStatus
 from copydraft.serving.service import CostStore
 
@@ -37,6 +38,8 @@ class Loaded:
     file_context: int
     edit_format: EditFormat
     """For requests that do not name one."""
+    escaped: bool
+    """The model writes the arguments of tool calls as JSON, not as they are."""
     status: ModelStatus
 
 
@@ -83,12 +86,8 @@ def load(
     try:
         key = f"{path.name} {metadata.size} {device} {config.gpu_layers} {threads} {BUILD}"
         calibration = _calibration(engine, key, costs, tell, lambda: progress(1.0))
-        template = ChatTemplate(
-            metadata.chat_template,
-            bos=engine.model.bos_text,
-            eos=engine.model.eos_text,
-            add_bos=engine.model.adds_bos,
-        )
+        template = template_of(metadata, engine.model)
+        escaped = escapes_calls(template, engine.model.special_texts)
     except BaseException:
         engine.close()
         raise
@@ -115,7 +114,19 @@ def load(
         Costs(calibration),
         file_context,
         config.edit_format,
+        escaped,
         status,
+    )
+
+
+def template_of(metadata: ModelMetadata, model: Model) -> ChatTemplate:
+    """The model's own chat template.
+
+    Raises:
+        ModelProblem: the template is damaged.
+    """
+    return ChatTemplate(
+        metadata.chat_template, bos=model.bos_text, eos=model.eos_text, add_bos=model.adds_bos
     )
 
 

@@ -32,12 +32,17 @@ _MOST_WORKSPACES = 8
 _MOST_EDITS = 16
 
 
+LoadCorpora = Callable[[Path, bool, Callable[[Path], RecentEdits]], Corpora]
+"""Makes the indexes for the model at a path, which writes tool calls as JSON or not, given edits
+by root."""
+
+
 class Workspaces:
     """All of them. Safe in any thread."""
 
-    def __init__(self, load_corpora: Callable[[Path, Callable[[Path], RecentEdits]], Corpora]):
-        """`load_corpora` makes the indexes for the model at a path, given edits by root."""
+    def __init__(self, load_corpora: LoadCorpora) -> None:
         self._load = load_corpora
+        self._escaped = True
         self._documents = OpenDocuments(self._changed)
         self._edits: OrderedDict[Path, RecentEdits] = OrderedDict()
         self._corpora: Corpora | None = None
@@ -59,10 +64,14 @@ class Workspaces:
         self._documents.close_left()
         return self._documents.take(updates)
 
-    def load(self, model: Path) -> None:
-        """Begin to index for a model; what is open is taken in, elsewhere and soon."""
+    def load(self, model: Path, *, escaped: bool = True) -> None:
+        """Begin to index for a model; what is open is taken in, elsewhere and soon.
+
+        `escaped`: it writes the arguments of tool calls as JSON, not as they are.
+        """
         with self._lock:
-            self._corpora = self._load(model, self._edits_of)
+            self._escaped = escaped
+            self._corpora = self._load(model, escaped, self._edits_of)
         for workspace in self._documents.workspaces():
             for name in self._documents.of(workspace):
                 self._changed(workspace, name)
@@ -91,7 +100,7 @@ class Workspaces:
         if is_new:
             for name in self._documents.of(root):
                 self._changed(root, name)
-        return workspace.search(printing_of(edit_format).name)
+        return workspace.search(printing_of(edit_format, escaped=self._escaped).name)
 
     def recent_edits(self, root: str) -> Sequence[RecentEdit]:
         """What was changed in the workspace lately, on the disk or in editors, newest first."""
