@@ -7,7 +7,14 @@ import { askFor, History } from "./instruction";
 import { Previews } from "./preview";
 import type { CommandTarget, Stats } from "./protocol";
 import { EditSession } from "./session";
-import { activeTarget, asCommandTarget, givenTarget, readOnly, type Target } from "./target";
+import {
+  activeTarget,
+  asCommandTarget,
+  FollowedTarget,
+  givenTarget,
+  readOnly,
+  type Target,
+} from "./target";
 
 /** Argument of the server's command, as its code actions have it. */
 interface GivenEdit extends CommandTarget {
@@ -55,15 +62,12 @@ export class Edits implements vscode.Disposable {
         ? await givenTarget(given)
         : await activeTarget(this.server);
       if (!target) return;
-      const problem = await readOnly(target.document);
-      if (problem) {
-        void vscode.window.showWarningMessage(`Copydraft: ${problem}.`);
-        return;
+      const followed = new FollowedTarget(target);
+      try {
+        await this.editLines(followed, given?.instruction ?? "");
+      } finally {
+        followed.dispose();
       }
-      // The server's code action without an instruction leaves it to us to ask for one.
-      const said = given?.instruction ?? "";
-      const instruction = said === "" ? await this.ask(target) : said;
-      if (instruction) await this.run({ ...target, instruction });
     } catch (error) {
       void tell(error);
     }
@@ -77,6 +81,17 @@ export class Edits implements vscode.Disposable {
   dispose(): void {
     for (const session of this.sessions.values()) session.dispose();
     for (const each of this.subscriptions) each.dispose();
+  }
+
+  private async editLines(followed: FollowedTarget, said: string): Promise<void> {
+    const problem = await readOnly(followed.target.document);
+    if (problem) {
+      void vscode.window.showWarningMessage(`Copydraft: ${problem}.`);
+      return;
+    }
+    // The server's code action without an instruction leaves it to us to ask for one.
+    const instruction = said === "" ? await this.ask(followed.target) : said;
+    if (instruction) await this.run(followed, instruction);
   }
 
   private async ask(target: Target): Promise<string | undefined> {
@@ -98,11 +113,11 @@ export class Edits implements vscode.Disposable {
     return said;
   }
 
-  private async run(request: Target & { instruction: string }): Promise<void> {
+  private async run(followed: FollowedTarget, instruction: string): Promise<void> {
     // The tab must not be replaced by the next file that is looked at: the edit belongs to it.
-    if (vscode.window.activeTextEditor?.document === request.document)
+    if (vscode.window.activeTextEditor?.document === followed.target.document)
       await vscode.commands.executeCommand("workbench.action.keepEditor");
-    const session = new EditSession(this.server, request);
+    const session = new EditSession(this.server, { ...followed.target, instruction });
     this.sessions.set(session.id, session);
     session.onEnded((how) => {
       this.sessions.delete(session.id);

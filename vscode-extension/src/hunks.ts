@@ -49,17 +49,23 @@ export function written(hunk: Hunk, lines: readonly string[]): Hunk {
  * Its edits move along.
  */
 export function moved(hunk: Hunk, change: Change): Hunk | null {
-  const { start, end } = change.range;
-  if (before(start, { line: hunk.end, character: 0 }) >= 0) return hunk;
-  // What stands before the hunk's first line must end in a line end after the change, too.
-  const newLines = change.text.split(/\r\n|\r|\n/);
-  const ends =
-    end.line < hunk.start ||
-    (end.line === hunk.start &&
-      end.character === 0 &&
-      (newLines.length > 1 ? newLines.at(-1) === "" : change.text === "" && start.character === 0));
-  if (!ends) return null;
-  return shifted(hunk, newLines.length - 1 - (end.line - start.line));
+  if (isBelow(hunk.end, change)) return hunk;
+  return isAbove(hunk.start, change) ? shifted(hunk, growth(change)) : null;
+}
+
+/**
+ * Where the lines [start, end) are after a change before, behind or within them; null where it is
+ * of both, or nothing of them is left.
+ */
+export function followed(
+  { start, end }: { start: number; end: number },
+  change: Change,
+): { start: number; end: number } | null {
+  const by = growth(change);
+  if (isBelow(end, change)) return { start, end };
+  if (isAbove(start, change)) return { start: start + by, end: end + by };
+  const within = change.range.start.line >= start && isAbove(end, change);
+  return within && start < end + by ? { start, end: end + by } : null;
 }
 
 /** A text in which removed and added lines stand one after the other, and where they are. */
@@ -105,6 +111,27 @@ export function applied(lines: readonly string[], hunks: readonly Hunk[]): strin
   }
   result.push(...lines.slice(done));
   return result;
+}
+
+/** By how many lines a change makes a text longer. */
+function growth({ range, text }: Change): number {
+  return newLines(text).length - 1 - (range.end.line - range.start.line);
+}
+
+/** Whether a change leaves all that stands above the line as it is. */
+function isBelow(line: number, { range }: Change): boolean {
+  return before(range.start, { line, character: 0 }) >= 0;
+}
+
+/** Whether a change leaves the line, and what stands below, as it is: whole lines, elsewhere. */
+function isAbove(line: number, { range: { start, end }, text }: Change): boolean {
+  if (end.line !== line) return end.line < line;
+  const ends = text === "" ? start.character === 0 : newLines(text).at(-1) === "";
+  return end.character === 0 && ends;
+}
+
+function newLines(text: string): string[] {
+  return text.split(/\r\n|\r|\n/);
 }
 
 function before(a: Position, b: Position): number {

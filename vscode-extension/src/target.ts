@@ -4,6 +4,7 @@ import { access, stat } from "node:fs/promises";
 import * as vscode from "vscode";
 
 import type { Server } from "./client";
+import { followed } from "./hunks";
 import type { CommandTarget } from "./protocol";
 
 const READ_ONLY = "this file is read-only";
@@ -43,6 +44,31 @@ export async function givenTarget(argument: CommandTarget): Promise<Target> {
     end: end.character > 0 ? end.line + 1 : end.line,
     version: argument.textDocument.version ?? document.version,
   };
+}
+
+/**
+ * A target while the user is asked what is to be done: its lines as they are now.
+ *
+ * Leaving an editor may save its file, and saving may format it.
+ */
+export class FollowedTarget implements vscode.Disposable {
+  private readonly subscription: vscode.Disposable;
+
+  /** A `target` of an older version stays as it is, and so does one whose lines get lost. */
+  constructor(public target: Target) {
+    let lines: { start: number; end: number } | null =
+      target.version === target.document.version ? target : null;
+    this.subscription = vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+      if (document !== target.document) return;
+      for (const { range, text } of contentChanges)
+        lines = lines && followed(lines, { range, text });
+      if (lines) this.target = { ...lines, document, version: document.version };
+    });
+  }
+
+  dispose(): void {
+    this.subscription.dispose();
+  }
 }
 
 export function asCommandTarget({ document, start, end, version }: Target): CommandTarget {

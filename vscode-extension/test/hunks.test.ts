@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 
-import { applied, grouped, type Hunk, merged, moved, places, written } from "../src/hunks";
+import {
+  applied,
+  followed,
+  grouped,
+  type Hunk,
+  merged,
+  moved,
+  places,
+  written,
+} from "../src/hunks";
 import type { TextEdit } from "../src/protocol";
 import { test } from "./runner";
 
@@ -100,3 +109,34 @@ function edited(
 ): { range: TextEdit["range"]; text: string } {
   return { range: edit(start, end, "").range, text };
 }
+
+/** Where lines [2, 4) are after a change. */
+function after(start: [number, number], end: [number, number], text: string): number[] | null {
+  const [range, lines] = [edit(start, end, text).range, { start: 2, end: 4 }];
+  const found = followed(lines, { range, text });
+  return found && [found.start, found.end];
+}
+
+test("lines move with what is added and removed above them", () => {
+  assert.deepEqual(after([0, 1], [0, 1], "\nx"), [3, 5]);
+  assert.deepEqual(after([2, 0], [2, 0], "x\n"), [3, 5]);
+  assert.deepEqual(after([1, 0], [2, 0], ""), [1, 3]);
+});
+
+test("lines stay where something is changed below them", () => {
+  assert.deepEqual(after([4, 0], [5, 0], ""), [2, 4]);
+});
+
+test("lines grow and shrink by what is changed in them", () => {
+  assert.deepEqual(after([3, 0], [3, 1], ""), [2, 4]);
+  assert.deepEqual(after([3, 1], [3, 1], "\nx"), [2, 5]);
+  assert.deepEqual(after([2, 0], [3, 0], ""), [2, 3]);
+  assert.deepEqual(after([2, 0], [2, 0], "x"), [2, 4]);
+});
+
+test("lines that are removed, or changed together with others, are lost", () => {
+  assert.equal(after([2, 0], [4, 0], ""), null);
+  assert.equal(after([0, 0], [5, 0], "x\n"), null);
+  assert.equal(after([3, 1], [4, 0], ""), null);
+  assert.equal(after([1, 1], [2, 0], ""), null);
+});

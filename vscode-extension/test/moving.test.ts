@@ -128,23 +128,70 @@ test("a document that is closed meanwhile is not edited", async () => {
   assert.equal(again.getText(), TEXT);
 });
 
+/** Ask for an edit of lines [1, 4), with `meanwhile` while the box is open; what users are told. */
+async function asked(
+  document: vscode.TextDocument,
+  meanwhile: () => Promise<unknown>,
+): Promise<string[]> {
+  const { version } = document;
+  return messages(() =>
+    withBox(async (box) => {
+      const editing = vscode.commands.executeCommand("copydraft.editSelection", {
+        textDocument: { uri: document.uri.toString(), version },
+        range: { start: { line: 1, character: 0 }, end: { line: 4, character: 0 } },
+      });
+      await until("a box", () => box.shown);
+      await meanwhile();
+      box.type("Fix it");
+      box.enter();
+      await editing;
+    }),
+  );
+}
+
+test("lines that a save formats while the instruction is asked for are edited as they are then", async () => {
+  const { document } = await open("top = 0  \na = 1\nb = 2  \nc = 3\nend = 9\n");
+  await type(document, 4, "more = 1\n");
+  const files = vscode.workspace.getConfiguration("files");
+  const { Workspace } = vscode.ConfigurationTarget;
+  await files.update("trimTrailingWhitespace", true, Workspace);
+  try {
+    assert.deepEqual(await asked(document, () => document.save() as Promise<boolean>), []);
+  } finally {
+    await files.update("trimTrailingWhitespace", undefined, Workspace);
+  }
+  await preview("top = 0\na = 1\nb = 2\nc = 3\nfixed = True\nmore = 1\nend = 9\n");
+});
+
+test("lines that move while the instruction is asked for are followed", async () => {
+  const { document } = await open(TEXT);
+  assert.deepEqual(await asked(document, () => type(document, 0, "# one\n")), []);
+  await preview("# one\ntop = 0\na = 1\nb = 2\nc = 3\nfixed = True\nend = 9\n");
+});
+
+test("lines that get lost while the instruction is asked for are not edited", async () => {
+  const { document } = await open(TEXT);
+  const all = new vscode.Range(0, 0, document.lineCount, 0);
+  const change = new vscode.WorkspaceEdit();
+  change.replace(document.uri, all, "other = 1\n");
+  const said = await asked(document, () => vscode.workspace.applyEdit(change) as Promise<boolean>);
+  assert.match(said.join(), /changed since the lines were selected/);
+  await until("no preview", () => previews().length === 0);
+  assert.equal(document.getText(), "other = 1\n");
+});
+
 test("lines that were changed before the edit was asked for are not edited", async () => {
   const { document } = await open(TEXT);
   const { version } = document;
-  await withBox(async (box) => {
-    const asked = vscode.commands.executeCommand("copydraft.editSelection", {
+  await type(document, 0, "# one\n");
+  const said = await messages(async () => {
+    await vscode.commands.executeCommand("copydraft.editSelection", {
       textDocument: { uri: document.uri.toString(), version },
       range: { start: { line: 1, character: 0 }, end: { line: 4, character: 0 } },
+      instruction: writing(NEW),
     });
-    await until("a box", () => box.shown);
-    await type(document, 0, "# one\n");
-    box.type(writing(NEW));
-    const said = await messages(async () => {
-      box.enter();
-      await asked;
-    });
-    assert.match(said.join(), /changed since the lines were selected/);
   });
+  assert.match(said.join(), /changed since the lines were selected/);
   await until("no preview", () => previews().length === 0);
   assert.equal(document.getText(), `# one\n${TEXT}`);
 });
