@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -178,6 +179,53 @@ def test_libraries_of_the_workspace_and_of_the_user_are_the_global_corpus(
     assert found(workspace, "four five") == {("global", declarations)}
     assert found(workspace, "seven eight") == set()
     assert found(workspace, "ten eleven") == {("global", f"{added}/b.txt")}
+
+
+def install(root: Path, package: str, text: str) -> str:
+    """A package of node's below a workspace; the path of its declarations."""
+    path = root / "node_modules" / package / "index.d.ts"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return str(path)
+
+
+def test_libraries_that_are_installed_while_a_workspace_is_open_are_taken_in(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("copydraft.index.corpora._LOOK_AGAIN_S", 0.0)
+    corpora = make()
+    root = write(tmp_path / "w", a="one two three")
+    workspace = opened(corpora, root)
+
+    def has(words: str, path: str) -> bool:
+        indexed = found(workspace, words) == {("global", path)}  # asking looks again
+        assert corpora.settle(60)
+        return indexed
+
+    path = install(root, "pkg", "four five six")
+    until(lambda: has("four five", path))
+    path = install(root, "another", "seven eight nine")
+    until(lambda: has("seven eight", path))
+    path = install(root, "@scope/deeper", "ten eleven twelve")
+    until(lambda: has("ten eleven", path))
+    path = install(root, "@scope/second", "red green blue")
+    until(lambda: has("red green", path))
+    shutil.rmtree(root / "node_modules")
+    until(lambda: not found(workspace, "four five"))
+
+
+def test_a_workspace_is_not_searched_for_libraries_at_every_look_up(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpora = make()
+    root = write(tmp_path / "w", a="one two three")
+    workspace = opened(corpora, root)
+    looked: list[Path] = []
+    monkeypatch.setattr("copydraft.index.corpora.libraries_of", looked.append)
+    for _ in range(3):
+        workspace.search()
+    assert corpora.settle(60)
+    assert looked == []
 
 
 # --- the disk ---

@@ -37,7 +37,7 @@ from copydraft.index.updates import UpdateQueue
 from copydraft.index.worker import Job, LoadTokenizer
 from copydraft.workspace.documents import read_document
 from copydraft.workspace.edits import RecentEdits
-from copydraft.workspace.libraries import Library, libraries_of
+from copydraft.workspace.libraries import Library, installed_at, libraries_of
 from copydraft.workspace.scanner import Scanner
 from copydraft.workspace.watcher import Watcher
 
@@ -51,6 +51,8 @@ _MOST_FILES_OF_AN_EDIT = 50
 _REMEMBERED_FILES = 256
 """The files changed last are read when a workspace is opened, so that edits of them are seen."""
 _RULES = ".gitignore"
+_LOOK_AGAIN_S = 30.0
+"""Libraries are installed now and then; nothing watches them, there are too many files in them."""
 
 
 class Corpora:
@@ -146,6 +148,11 @@ class Corpora:
             self._seen_stamp = self.cache.stamp()
             self.refresh()
 
+    def look_again(self, workspace: Workspace) -> None:
+        """Take in soon what was installed for a workspace since it was opened."""
+        with suppress(RuntimeError):  # closed meanwhile
+            self._reader.submit(self._look, workspace).add_done_callback(_log_bug)
+
     def job(self, key: CorpusKey, library: Library | None, only: Iterable[Path] | None) -> Job:
         printing = self.printings[key.format]
         paths = None if only is None else list(only)
@@ -160,9 +167,17 @@ class Corpora:
         self._refresh()
         workspace.start(watch=self._watch)
 
-    def _know(self, workspace: Workspace) -> None:
+    def _look(self, workspace: Workspace) -> None:
+        before = workspace.keys(self.usual)
+        changed = self._know(workspace)
+        if changed or workspace.keys(self.usual) != before:
+            self._refresh()
+            workspace.update(only=None, keys=changed)
+
+    def _know(self, workspace: Workspace) -> set[CorpusKey]:
+        """Find the libraries of a workspace; gives those that are new, or changed."""
         libraries = libraries_of(workspace.root) if self._libraries else []
-        workspace.know(self.tokenizer.fingerprint, [*libraries, *self._added()])
+        return workspace.know(self.tokenizer.fingerprint, [*libraries, *self._added()])
 
     def _added(self) -> list[Library]:
         """Directories that the user added for all workspaces."""
@@ -202,6 +217,8 @@ class Workspace:
         self._overlay = Overlay(lambda: corpora.tokenizer, list(corpora.printings.values()))
         self._keys: dict[str, CorpusKey] = {}
         self._libraries: dict[str, dict[CorpusKey, Library]] = {}
+        self._stamps: dict[str, int] = {}
+        self._looked = time.monotonic()
         self._remembered = False
         self._watcher = Watcher(root, self._changed)
 
@@ -217,6 +234,9 @@ class Workspace:
         if name not in self._corpora.printings:
             return Search([])
         self._corpora.refresh_if_written()
+        if time.monotonic() - self._looked >= _LOOK_AGAIN_S:
+            self._looked = time.monotonic()
+            self._corpora.look_again(self)
         # The names first: a document that is closed in between is found twice rather than never.
         hidden = self._overlay.names
         buffers = self._overlay.segments(self._corpora.printings[name])
@@ -254,15 +274,19 @@ class Workspace:
         printings = self._corpora.printings
         return any(self._corpora.queue.busy(key) for name in printings for key in self.keys(name))
 
-    def know(self, tokenizer: str, libraries: Iterable[Library]) -> None:
-        """Set what belongs to the workspace."""
+    def know(self, tokenizer: str, libraries: Iterable[Library]) -> set[CorpusKey]:
+        """Set what belongs to the workspace; gives the libraries that are new, or changed."""
         by_root = {str(library.root): library for library in libraries}
+        stamps = {root: installed_at(library) for root, library in by_root.items()}
+        before, self._stamps = self._stamps, stamps
         for name in self._corpora.printings:
             self._libraries[name] = {
                 CorpusKey("global", root, name, tokenizer): library
                 for root, library in by_root.items()
             }
             self._keys[name] = CorpusKey("workspace", str(self.root), name, tokenizer)
+        known = [key for keys in self._libraries.values() for key in keys]
+        return {key for key in known if stamps[key.root] != before.get(key.root)}
 
     def keys(self, name: str) -> list[CorpusKey]:
         return [self._keys[name], *self._libraries[name]] if name in self._keys else []

@@ -36,6 +36,18 @@ def libraries_of(workspace: Path) -> list[Library]:
     return list(found.values())
 
 
+def installed_at(library: Library) -> int:
+    """When a package was last installed or removed, in ns; equality alone has a meaning.
+
+    What is changed inside of a package is not seen.
+    """
+    try:
+        scopes = [path for path in library.root.iterdir() if path.name.startswith("@")]
+        return max(path.lstat().st_mtime_ns for path in (library.root, *scopes))
+    except OSError:
+        return 0
+
+
 def _is_environment(directory: Path) -> bool:
     try:
         return (directory / "pyvenv.cfg").is_file()
