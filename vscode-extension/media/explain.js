@@ -27,16 +27,20 @@ function show(turn, index) {
     const heading = document.createElement("h2");
     const answer = document.createElement("div");
     const problem = document.createElement("p");
+    const helps = document.createElement("p");
     problem.className = "problem";
-    section.append(heading, answer, problem);
+    helps.className = "helps";
+    section.append(heading, answer, problem, helps);
     main.append(section);
-    shown[index] = { heading, answer, problem, html: "" };
+    shown[index] = { heading, answer, problem, helps, html: "" };
   }
-  const { heading, answer, problem, html } = shown[index];
+  const { heading, answer, problem, helps, html } = shown[index];
   heading.textContent = turn.question;
   heading.hidden = !turn.question;
   problem.textContent = turn.problem;
   problem.hidden = !turn.problem;
+  // They come with the problem and stay.
+  if (helps.childElementCount === 0) helps.append(...turn.buttons.map(helping(index)));
   if (html !== turn.html) {
     // Made by markdown-it without HTML, links or images: see src/markdown.ts.
     const parts = () => [...answer.querySelectorAll("button, [tabindex]")];
@@ -45,6 +49,16 @@ function show(turn, index) {
     if (focused >= 0) parts()[focused]?.focus();
     shown[index].html = turn.html;
   }
+}
+
+/** Makes the buttons that help against the problem of a turn. */
+function helping(turn) {
+  return (title, button) => {
+    const help = document.createElement("button");
+    help.textContent = title;
+    help.addEventListener("click", () => vscode.postMessage({ type: "help", turn, button }));
+    return help;
+  };
 }
 
 document.addEventListener("click", (event) => {

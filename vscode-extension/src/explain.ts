@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import * as vscode from "vscode";
 
 import type { Server } from "./client";
-import { asFault, tell } from "./faults";
+import { asFault, type Button, buttonsOf, tell } from "./faults";
 import { lineFinder, lineNumbers, type LineOf, type NumberedLine, render } from "./markdown";
 import type { CommandTarget, ExplainAnswer, Stats } from "./protocol";
 import { linesOf } from "./session";
@@ -16,6 +16,8 @@ interface Turn {
   question: string;
   text: string;
   problem: string;
+  /** What helps against the problem. */
+  buttons: readonly Button[];
 }
 
 /** Argument of the server's command, as its code actions have it. */
@@ -29,7 +31,8 @@ type Said =
   | { type: "stop" }
   | { type: "ask"; question: string }
   | { type: "copy"; text: string }
-  | { type: "go"; line: number };
+  | { type: "go"; line: number }
+  | { type: "help"; turn: number; button: number };
 
 export class Explanations implements vscode.Disposable {
   private panel: Panel | undefined;
@@ -127,7 +130,7 @@ class Panel implements vscode.Disposable {
   /** Ask something about the lines, "" for what they do; the answer is shown as it comes. */
   async ask(question: string): Promise<void> {
     if (this.running || this.gone) return;
-    const turn: Turn = { question, text: "", problem: "" };
+    const turn: Turn = { question, text: "", problem: "", buttons: [] };
     this.turns.push(turn);
     const running = new vscode.CancellationTokenSource();
     this.running = running;
@@ -164,7 +167,9 @@ class Panel implements vscode.Disposable {
       this.done(answer.stats);
     } catch (error) {
       const fault = asFault(error);
-      turn.problem = fault instanceof vscode.CancellationError ? "stopped" : fault.message;
+      const stopped = fault instanceof vscode.CancellationError;
+      turn.problem = stopped ? "stopped" : fault.message;
+      if (!stopped) turn.buttons = buttonsOf(fault);
     } finally {
       deltas.dispose();
       running.dispose();
@@ -195,9 +200,10 @@ class Panel implements vscode.Disposable {
       line: start,
       busy: this.running !== undefined,
       progress: this.progress,
-      turns: this.turns.map(({ question, text, problem }) => ({
+      turns: this.turns.map(({ question, text, problem, buttons }) => ({
         question,
         problem,
+        buttons: buttons.map(([title]) => title),
         html: render(text, this.lineOf, this.numbered),
       })),
     });
@@ -220,7 +226,15 @@ class Panel implements vscode.Disposable {
       case "go":
         void this.go(said.line).catch(tell);
         break;
+      case "help":
+        this.help(said.turn, said.button);
+        break;
     }
+  }
+
+  private help(turn: number, button: number): void {
+    const command = this.turns[turn]?.buttons[button]?.[1];
+    if (command) void vscode.commands.executeCommand(command);
   }
 
   /** Show a line of the document as it was; the nearest one that still has its text. */

@@ -23,6 +23,7 @@ export type Button = readonly [title: string, command: string];
 export const SHOW_LOGS: Button = ["Show Logs", "copydraft.showLogs"];
 export const SET_UP: Button = ["Set Up", "copydraft.setUp"];
 export const CHOOSE_PYTHON: Button = ["Choose Python…", "copydraft.choosePython"];
+export const CHOOSE_MODEL: Button = ["Choose Model…", "copydraft.chooseModel"];
 export const DOCTOR: Button = ["Doctor", "copydraft.doctor"];
 export const RESTART: Button = ["Restart", "copydraft.restart"];
 
@@ -52,11 +53,19 @@ export function asFault(error: unknown): Error {
   return new Fault(message ?? String(error), data?.code ?? "");
 }
 
+/** What helps against a fault. */
+export function buttonsOf(fault: Error): readonly Button[] {
+  if (fault instanceof HelpfulError) return fault.buttons;
+  // The model is missing, damaged or unknown, or too large for this machine.
+  const ofModel = fault instanceof Fault && ["model", "memory"].includes(fault.code);
+  return ofModel ? [CHOOSE_MODEL, SHOW_LOGS, DOCTOR] : [SHOW_LOGS, DOCTOR];
+}
+
 /** Tell the user, with buttons that help. A cancelled request is no fault. */
 export async function tell(error: unknown): Promise<void> {
   const fault = asFault(error);
   if (fault instanceof vscode.CancellationError) return;
-  const buttons = fault instanceof HelpfulError ? fault.buttons : [SHOW_LOGS, DOCTOR];
+  const buttons = buttonsOf(fault);
   const titles = buttons.map(([title]) => title);
   const chosen = await vscode.window.showErrorMessage(`Copydraft: ${fault.message}`, ...titles);
   const command = buttons.find(([title]) => title === chosen)?.[1];

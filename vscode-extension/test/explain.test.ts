@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
 
-import { command, extension, gated, open, until } from "./fixtures";
+import { command, extension, gated, open, until, withPage } from "./fixtures";
 import { test } from "./runner";
 
 async function explained(question: string): Promise<void> {
@@ -40,4 +40,24 @@ test("closing the panel stops the explanation", async () => {
   await asked;
   subscription.dispose();
   assert.equal(busy, 0);
+});
+
+test("an explanation that lacks its model offers to choose one, where it would stand", async () => {
+  await withPage(async (page) => {
+    await explained("lack");
+    assert.deepEqual(
+      page.shown?.turns.map(({ problem, buttons }) => [problem, buttons]),
+      [
+        [
+          "m is not downloaded (run `copydraft model pull m`)",
+          ["Choose Model…", "Show Logs", "Doctor"],
+        ],
+      ],
+    );
+    page.say({ type: "help", turn: 0, button: 2 });
+    await until("the doctor", () =>
+      vscode.window.terminals.some(({ name }) => name === "Copydraft: Doctor"),
+    );
+    page.dispose();
+  });
 });

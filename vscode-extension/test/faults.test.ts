@@ -40,6 +40,14 @@ test("an answer that is refused changes nothing, and the next edit works", async
   await preview("a = 1\na = 2\n");
 });
 
+test("an edit that lacks its model offers to choose one", async () => {
+  const { document } = await open(TEXT);
+  const buttons: string[][] = [];
+  const said = await messages(() => Promise.resolve(edit(document, [0, 1], "lack")), buttons);
+  assert.deepEqual(said, ["Copydraft: m is not downloaded (run `copydraft model pull m`)"]);
+  assert.deepEqual(buttons, [["Choose Model…", "Show Logs", "Doctor"]]);
+});
+
 test("a daemon that is killed in mid-stream ends the edit, and the next one starts it again", async () => {
   const { document } = await open(TEXT);
   const asked = edit(document, [0, 1], gated("a = 2\nb = 3\n").instruction);

@@ -199,13 +199,56 @@ export async function withBox(use: (box: FakeBox) => Promise<void>): Promise<voi
   }
 }
 
-/** The errors that users are told of while `act` runs. */
-export async function messages(act: (said: string[]) => Promise<void>): Promise<string[]> {
+/** What an explanation's page is told, and says, in place of VS Code's. */
+export class FakePage {
+  /** What it shows. */
+  shown: { turns: { problem: string; buttons: string[] }[] } | undefined;
+  private readonly messages = new vscode.EventEmitter<object>();
+  private readonly ends = new vscode.EventEmitter<void>();
+  readonly onDidDispose = this.ends.event;
+  readonly webview = {
+    cspSource: "",
+    onDidReceiveMessage: this.messages.event,
+    asWebviewUri: (uri: vscode.Uri) => uri,
+    postMessage: (message: typeof this.shown) => {
+      this.shown = message;
+      return Promise.resolve(true);
+    },
+  };
+
+  say(message: object): void {
+    this.messages.fire(message);
+  }
+
+  dispose(): void {
+    this.ends.fire();
+  }
+}
+
+/** Do something with a page that a test looks at: `page` is the next one. */
+export async function withPage(use: (page: FakePage) => Promise<void>): Promise<void> {
+  const page = new FakePage();
+  const window = vscode.window as { createWebviewPanel: unknown };
+  const real = window.createWebviewPanel;
+  window.createWebviewPanel = () => page;
+  try {
+    await use(page);
+  } finally {
+    window.createWebviewPanel = real;
+  }
+}
+
+/** The errors that users are told of while `act` runs; `buttons` gets those of each. */
+export async function messages(
+  act: (said: string[]) => Promise<void>,
+  buttons: string[][] = [],
+): Promise<string[]> {
   const said: string[] = [];
   const window = vscode.window as { showErrorMessage: unknown };
   const real = window.showErrorMessage;
-  window.showErrorMessage = (message: string) => {
+  window.showErrorMessage = (message: string, ...titles: string[]) => {
     said.push(message);
+    buttons.push(titles);
     return Promise.resolve(undefined);
   };
   try {

@@ -5,6 +5,7 @@
 | `slow MS\nTEXT`  | the lines of TEXT, one Delta each, MS milliseconds apart           |
 | `gate FILE\nTEXT`| the same; the last line waits until FILE exists                    |
 | `Fix …`          | `fixed = True` instead of the lines                                |
+| `lack`           | Failed, as where the model is not downloaded                       |
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from copydraft import config
 from copydraft.api import process
-from copydraft.errors import CopydraftError
+from copydraft.errors import CopydraftError, ModelProblem
 from copydraft.protocol import (
     Delta,
     EditRequest,
@@ -41,7 +42,7 @@ class SlowService(FakeService):
         verb, rest = _wish(request)
         if verb == "Fix":
             verb, rest = "slow", "0\nfixed = True\n"
-        if verb not in ("slow", "gate"):
+        if verb not in ("slow", "gate", "lack"):
             return super().submit(request, emit)
         ticket = FakeTicket(request, emit)
         threading.Thread(target=_write, args=(ticket, verb, rest), daemon=True).start()
@@ -59,6 +60,9 @@ def _wish(request: Request) -> tuple[str, str]:
 
 
 def _write(ticket: FakeTicket, verb: str, rest: str) -> None:
+    if verb == "lack":
+        ticket.emit(Failed.of(ModelProblem("m is not downloaded", "run `copydraft model pull m`")))
+        return
     limit, _, text = rest.partition("\n")
     lines = text.splitlines(keepends=True)
     for count, line in enumerate(lines, 1):
