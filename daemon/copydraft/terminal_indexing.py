@@ -122,20 +122,19 @@ class _Indexing:
         self._cache = IndexCache(paths.index_database())
 
     def known(self) -> list[_Wanted]:
-        """All directories that are indexed in these tokens and are still there."""
-        keys = self._keys()
-        # The libraries that were found in the workspaces bring their suffixes with them.
-        suffixes = {
-            each.root: each.suffixes
-            for key in keys
-            if key.kind == "workspace"
-            for each in libraries_of(Path(key.root))
+        """All directories that are indexed in these tokens, are still there, and still in use."""
+        roots = dict.fromkeys((key.kind, Path(key.root)) for key in self._keys())
+        workspaces = [Library(root, ()) for kind, root in roots if kind == "workspace"]
+        found = [each for workspace in workspaces for each in libraries_of(workspace.root)]
+        found += additions.listed(paths.global_directories_file())
+        of_kind = {
+            "workspace": {each.root: each for each in workspaces},
+            "global": {each.root: each for each in found},
         }
-        roots = dict.fromkeys((key.kind, Path(key.root)) for key in keys)
         return [
-            _Wanted(kind, Library(root, suffixes.get(root, ())))
+            _Wanted(kind, of_kind[kind][root])
             for kind, root in roots
-            if root.is_dir()
+            if root in of_kind[kind] and root.is_dir()
         ]
 
     def forget_left(self, wanted: Sequence[_Wanted]) -> None:

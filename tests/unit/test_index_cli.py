@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,31 @@ def test_a_rebuild_drops_what_is_gone_and_formats_no_longer_in_use(
     told("rebuild", "--model", dense_model)
     corpora = told("status")["corpora"]
     assert [(each["root"], each["format"]) for each in corpora] == [(str(workspace), "plain")]
+
+
+def test_a_rebuild_drops_a_library_that_no_workspace_uses_any_more(
+    workspace: Path, tmp_path: Path, dense_model: Path
+) -> None:
+    library = tmp_path / "lib" / "python3.12"
+    library.mkdir(parents=True)
+    (library / "os.py").write_text("x = 1\n")
+    (library / "notes.txt").write_text("not code\n")
+    (workspace / ".venv").mkdir()
+    (workspace / ".venv" / "pyvenv.cfg").write_text(f"home = {tmp_path}/bin\nversion = 3.12.1\n")
+    told("add", workspace, "--model", dense_model)
+    documents = {each["root"]: each["documents"] for each in told("status")["corpora"]}
+    assert documents == {str(workspace): 1, str(library): 1}
+    shutil.rmtree(workspace)
+    assert told("rebuild", "--model", dense_model)["indexed"] == []
+    assert told("status")["corpora"] == []
+
+
+def test_a_rebuild_keeps_what_the_user_added_for_all_workspaces(
+    workspace: Path, tmp_path: Path, dense_model: Path
+) -> None:
+    told("global", "add", workspace, "--model", dense_model)
+    [rebuilt] = told("rebuild", "--model", dense_model)["indexed"]
+    assert (rebuilt["root"], rebuilt["kind"], rebuilt["added"]) == (str(workspace), "global", 1)
 
 
 def test_the_formats_of_the_daemon_are_indexed(
