@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -38,11 +39,16 @@ class FakeMachine:
         self._seconds = seconds
         self._width = 0
         self.rewound = 0
+        self._passes = 0
+        self.busy_from = math.inf
+        """From this pass on, others have the machine half of the time: passes wait for them."""
         monkeypatch.setattr("copydraft.engine.cost.time.perf_counter", lambda: self._now)
 
     def decode(self, tokens: Sequence[int]) -> None:
         self._width = len(tokens)
-        self._now += self._seconds[self._width]
+        self._passes += 1
+        waits = self._passes >= self.busy_from and (self._width > 1 or self._passes % 4)
+        self._now += self._seconds[self._width] + (0.5 if waits else 0.0)
 
     def top_logits(
         self, row: int, ids: Sequence[int] | None
@@ -62,6 +68,28 @@ def test_every_width_up_to_the_widest_is_measured(monkeypatch: pytest.MonkeyPatc
     measured = machine.calibrate(widest=8)
     assert measured.ms == pytest.approx({1: 10, 2: 15, 3: 17.5, 4: 20, 6: 25, 8: 30})
     assert measured.steady
+
+
+@pytest.mark.parametrize("busy_from", [1, 9], ids=["from the start", "from the first wide pass on"])
+def test_a_busy_machine_is_presumed_to_pass_over_many_tokens_cheaply(
+    monkeypatch: pytest.MonkeyPatch, busy_from: int
+) -> None:
+    machine = FakeMachine(monkeypatch, {1: 0.01, 2: 0.015, 3: 0.0175, 4: 0.02, 6: 0.025, 8: 0.03})
+    machine.busy_from = busy_from
+    measured = machine.calibrate(widest=8)
+    assert not measured.steady
+    assert measured.ratio(2) < 1.25
+    assert measured.ratio(4) < 1.75
+    assert measured.ratio(8) < 2.75
+
+
+def test_widths_that_a_busy_machine_left_no_time_for_are_presumed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = FakeMachine(monkeypatch, {1: 0.01, 2: 4.0, 3: 5.0, 4: 6.0, 8: 7.0, 16: 8.0})
+    machine.busy_from = 1
+    measured = machine.calibrate(widest=64)
+    assert measured.table(64)[-1] == pytest.approx(1 + 0.25 * 63)
 
 
 def test_a_slow_machine_is_measured_coarsely(monkeypatch: pytest.MonkeyPatch) -> None:
