@@ -62,7 +62,9 @@ export class EditSession implements vscode.Disposable {
         if (event.document === this.document) this.follow(event);
       }),
       vscode.workspace.onDidCloseTextDocument((document) => {
-        if (document === this.document) this.finish("lost");
+        // Another language closes and opens a document that is there all the time.
+        const there = vscode.workspace.textDocuments.includes(document);
+        if (document === this.document && !there) this.finish("lost");
       }),
     );
   }

@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
 
-import { command, edit, gated, open, preview, previews, saved, until, writing } from "./fixtures";
+import {
+  command,
+  edit,
+  gated,
+  messages,
+  open,
+  preview,
+  previews,
+  saved,
+  until,
+  writing,
+} from "./fixtures";
 import { test } from "./runner";
 
 const TEXT = "a = 1\nb = 2\nc = 3\nd = 4\ne = 5\n";
@@ -177,3 +188,31 @@ function proposal(): vscode.TextEditor | undefined {
   const editor = vscode.window.activeTextEditor;
   return editor?.document.uri.scheme === "copydraft-proposed" ? editor : undefined;
 }
+
+test("an edit that waits for a decision outlives a change of the document's language", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 5], writing(NEW));
+  await preview(MERGED);
+  await vscode.languages.setTextDocumentLanguage(document, "ruby");
+  assert.equal(document.languageId, "ruby");
+  await preview(MERGED);
+  await command("copydraft.acceptAll");
+  assert.equal(document.getText(), NEW);
+});
+
+test("a change of the document's language while the model writes ends the edit with a message", async () => {
+  const { document } = await open(TEXT);
+  const gate = gated(NEW);
+  const said = await messages(async () => {
+    const asked = edit(document, [0, 5], gate.instruction);
+    await until("the first change", () =>
+      previews().some((one) => one.document.getText().includes("b = 20")),
+    );
+    await vscode.languages.setTextDocumentLanguage(document, "ruby");
+    await asked;
+  });
+  assert.deepEqual(said, [
+    "Copydraft: the document was closed or renamed while the model wrote (ask again)",
+  ]);
+  await until("the preview is closed", () => previews().length === 0);
+});
