@@ -43,6 +43,13 @@ def test_all_settings_are_typed_and_described() -> None:
         assert setting.get("description") or setting["markdownDescription"]
 
 
+def test_settings_that_depend_on_the_machine_are_kept_on_it() -> None:
+    """With VS Code Remote, those of the local machine would name what the remote one lacks."""
+    of_the_machine = {"copydraft.model", *OF_THE_EXTENSION}
+    scopes = {name: setting["scope"] for name, setting in PROPERTIES.items()}
+    assert {name for name in scopes if scopes[name] == "machine-overridable"} == of_the_machine
+
+
 def test_keys_are_bound_in_the_preview_only_where_nothing_can_be_typed() -> None:
     assert CONTRIBUTES["keybindings"]
     for binding in CONTRIBUTES["keybindings"]:
