@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import llama_cpp
 import pytest
 
 from copydraft import devices
@@ -59,6 +60,17 @@ def test_how_the_model_writes_tool_calls_is_known(
     loaded = load(request.getfixturevalue(model), Config(context=512), Costs(), [])
     loaded.engine.close()
     assert loaded.escaped is escaped
+
+
+@pytest.mark.parametrize(("wanted", "size"), [(1, 256), (100, 256), (300, 512)])
+def test_a_pass_may_be_as_wide_as_a_small_context(
+    dense_model: Path, wanted: int, size: int
+) -> None:
+    engine = Engine(dense_model, context=wanted, threads=1, gpu_layers=0)
+    widest = llama_cpp.llama_n_batch(engine._context._context)
+    found = engine.context_size
+    engine.close()
+    assert (found, widest) == (size, size)  # a wider one would end the process
 
 
 def test_measuring_is_told_and_done_once(

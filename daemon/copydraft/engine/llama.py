@@ -35,6 +35,9 @@ MAX_ROWS = 128
 _log = logging.getLogger(__name__)
 
 
+_CONTEXT_STEP = 256
+"""A context has a multiple of so many tokens."""
+
 _CARD, _INTEGRATED = 1, 2
 
 
@@ -154,13 +157,14 @@ class Context:
     def __init__(
         self, model: Model, *, size: int, sequences: int = 1, threads: int, snapshots: int = 0
     ) -> None:
-        """Make a context of `size` tokens.
+        """Make a context of `size` tokens, or somewhat more.
 
         Raises:
             OutOfMemory: the device has no room for it.
         """
         params = llama_cpp.llama_context_default_params()
-        params.n_ctx = size
+        # llama.cpp would do the same, but take passes of `size` at most, and abort at a wider one.
+        params.n_ctx = -(-size // _CONTEXT_STEP) * _CONTEXT_STEP
         params.n_batch = params.n_ubatch = MAX_BATCH
         params.n_outputs_max = params.n_outputs_max_per_seq = MAX_ROWS
         params.n_seq_max = sequences
