@@ -257,6 +257,24 @@ def test_changes_on_the_disk_are_followed_and_told_as_edits(make: Make, tmp_path
     until(lambda: not found(workspace, "one two"))
 
 
+def test_a_file_that_has_become_a_link_is_not_read_for_its_edits(
+    make: Make, tmp_path: Path
+) -> None:
+    root = write(tmp_path / "w", a="one two three", b="four five six")
+    first = make()
+    opened(first, root)
+    first.close()
+    write(tmp_path / "elsewhere", a="seven eight nine")
+    (root / "a.txt").unlink()
+    (root / "a.txt").symlink_to(tmp_path / "elsewhere" / "a.txt")
+    workspace = opened(make(), root)
+    for name in ("a.txt", "b.txt"):
+        workspace.edits.seen(name, "another text", 0.0)
+    assert [(edit.path, edit.old) for edit in workspace.edits.latest()] == [
+        ("b.txt", "four five six")
+    ]
+
+
 def test_what_another_process_indexed_is_taken_in(make: Make, tmp_path: Path) -> None:
     root = write(tmp_path / "w", a="one two three")
     one, other = make(), make()

@@ -320,9 +320,12 @@ class Workspace:
         self._remembered = True
         sources = [placed.source for segment in segments for placed in segment.documents]
         sources.sort(key=lambda source: -source.version)
-        for source in sources[:_REMEMBERED_FILES]:
-            with suppress(FileProblem):
-                self.edits.first_seen(source.path, read_document(self.root / source.path).text)
+        latest = [self.root / source.path for source in sources[:_REMEMBERED_FILES]]
+        with suppress(FileProblem):
+            # Since they were indexed, they may have become links, or be ignored.
+            for file in self._scanner.look(latest):
+                with suppress(FileProblem):
+                    self.edits.first_seen(file.path, read_document(self.root / file.path).text)
 
     def _segments(self, name: str, key: CorpusKey) -> list[Segment]:
         return self._corpora.snapshots[name].segments(key)
