@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
-from copydraft.api import web
+from copydraft.api import peer, web
 from copydraft.client import Client
 from copydraft.protocol import ExplainRequest
 from tests.fixtures.daemons import Running, edit, running, until
@@ -151,6 +152,39 @@ async def test_a_token_opens_the_page_and_no_data(browser: Browser) -> None:
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "[::1]:80", ""])
 async def test_another_host_is_refused(opened: Browser, host: str) -> None:
     assert (await opened.get("/v1/status", Host=host)).status_code in (400, 421)
+
+
+async def test_who_comes_by_a_forwarded_port_of_another_number_is_told_which_to_use(
+    browser: Browser,
+) -> None:
+    host = browser.origin.removeprefix("http://")
+    port = host.partition(":")[2]
+    assert (await browser.get(browser.path, Host="localhost:9000")).text == (
+        f"This page is at {host} and has no other address, so that no other site can read it.\n"
+        f"By ssh, forward a port of the same number: ssh -L {port}:{host} …\n"
+    )
+    assert (await browser.get(browser.path)).status_code == 200
+
+
+async def test_a_token_is_worth_nothing_to_another_user(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever lists the processes sees the address that a browser is started with."""
+    monkeypatch.setattr(peer, "user_of", lambda *_: os.getuid() + 1)
+    response = await browser.get(browser.path)
+    assert response.status_code == 403
+    assert "set-cookie" not in response.headers
+    monkeypatch.undo()
+    assert (await browser.get(browser.path)).status_code == 200
+
+
+@pytest.mark.parametrize("user", [0, None])
+async def test_root_and_a_user_whom_the_system_does_not_tell_are_let_in(
+    user: int | None, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What forwards a port runs as root where it forwards for all."""
+    monkeypatch.setattr(peer, "user_of", lambda *_: user)
+    assert (await browser.get(browser.path)).status_code == 200
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])

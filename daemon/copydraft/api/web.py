@@ -2,9 +2,9 @@
 
 Other programs and other users of the machine reach a loopback port too, and so does any web page
 that the browser shows. So the address holds a token that opens the page once, in exchange for a
-cookie that scripts cannot read and that other sites cannot send; requests for another host (DNS
-rebinding) or from another origin are refused; and all that can be reached is the page and what
-it reads.
+cookie that scripts cannot read and that other sites cannot send; requests of another user, for
+another host (DNS rebinding) or from another origin are refused; and all that can be reached is the
+page and what it reads.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import secrets
 import socket
 import time
@@ -26,7 +27,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from copydraft import protocol
-from copydraft.api import faults
+from copydraft.api import faults, peer
 from copydraft.api.http_server import HttpServer
 from copydraft.errors import NetworkProblem
 from copydraft.protocol import WebAddress
@@ -46,6 +47,11 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+_ROOT = 0
+_WHERE = (
+    "This page is at {host} and has no other address, so that no other site can read it.\n"
+    "By ssh, forward a port of the same number: ssh -L {port}:{host} …\n"
+)
 _HOW = "Run `copydraft stats --web`: it prints an address that opens this page once.\n"
 
 
@@ -179,7 +185,9 @@ class _Listener:
         """What no cookie and no token makes good."""
         host = request.headers.get("host", "")
         if host not in self._hosts:
-            return PlainTextResponse("another host was meant\n", 421)
+            return PlainTextResponse(_WHERE.format(host=self._hosts[0], port=self._port), 421)
+        if not self._is_ours(request):
+            return PlainTextResponse("this page is another user's\n", 403)
         if any(origin != f"http://{host}" for origin in request.headers.getlist("origin")):
             return PlainTextResponse("pages of other origins get nothing here\n", 403)
         if request.method != "GET":
@@ -188,6 +196,12 @@ class _Listener:
         if request.url.path != "/" and site not in ("none", "same-origin"):
             return PlainTextResponse("pages of other sites get nothing here\n", 403)
         return None
+
+    def _is_ours(self, request: Request) -> bool:
+        """Whether it comes from this user's program, or from root's, which forwards for all."""
+        assert request.client is not None
+        user = peer.user_of(request.client.host, request.client.port, self._port)
+        return user in (os.getuid(), _ROOT, None)
 
     def _has_cookie(self, request: Request) -> bool:
         given = request.cookies.get(self._cookie_name, "").encode()
