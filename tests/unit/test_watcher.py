@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import watchfiles
 
 from copydraft.workspace.watcher import Watcher
 
-Told = Callable[[Path], None]
+Told = Callable[[Path], set[Path]]
 
 
 @pytest.fixture
@@ -19,13 +20,13 @@ def changes() -> queue.Queue[set[Path]]:
     return queue.Queue()
 
 
-@pytest.fixture
-def watching(tmp_path: Path, changes: queue.Queue[set[Path]]) -> Iterator[Told]:
-    """Call it with a path: returns once that path was told."""
-    watcher = Watcher(tmp_path, changes.put)
+@contextmanager
+def watched(root: Path, changes: queue.Queue[set[Path]]) -> Iterator[Told]:
+    """Call it with a path: returns all that was told once that path was."""
+    watcher = Watcher(root, changes.put)
     watcher.start()
     # The watch begins some time after the start: write until it is noticed.
-    probe = tmp_path / "probe"
+    probe = root / "probe"
     for number in range(100):
         probe.write_text(f"{number}")
         try:
@@ -34,12 +35,20 @@ def watching(tmp_path: Path, changes: queue.Queue[set[Path]]) -> Iterator[Told]:
         except queue.Empty:
             continue
 
-    def told(path: Path) -> None:
-        while path not in changes.get(timeout=20):
-            pass
+    def told(path: Path) -> set[Path]:
+        found: set[Path] = set()
+        while path not in found:
+            found |= changes.get(timeout=20)
+        return found
 
     yield told
     watcher.stop()
+
+
+@pytest.fixture
+def watching(tmp_path: Path, changes: queue.Queue[set[Path]]) -> Iterator[Told]:
+    with watched(tmp_path, changes) as told:
+        yield told
 
 
 def test_new_changed_and_deleted_files_are_told(tmp_path: Path, watching: Told) -> None:
@@ -52,6 +61,17 @@ def test_new_changed_and_deleted_files_are_told(tmp_path: Path, watching: Told) 
     watching(path)
     path.unlink()
     watching(path)
+
+
+def test_a_root_inside_of_an_environment_is_watched(
+    tmp_path: Path, changes: queue.Queue[set[Path]]
+) -> None:
+    root = tmp_path / ".venv" / "src" / "package"
+    (root / ".venv").mkdir(parents=True)
+    with watched(root, changes) as told:
+        (root / ".venv" / "b.py").write_text("one")
+        (root / "a.py").write_text("one")
+        assert root / ".venv" / "b.py" not in told(root / "a.py")
 
 
 def test_a_fault_in_what_is_told_ends_nothing(

@@ -27,6 +27,17 @@ OnChange = Callable[[set[Path]], None]
 """Gets absolute paths of files and directories; the root itself for "anything may have changed"."""
 
 
+class _Below(watchfiles.DefaultFilter):
+    """Leaves out environments and the like below a root, wherever the root itself is."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__()
+        self._above = str(root)
+
+    def __call__(self, change: watchfiles.Change, path: str) -> bool:
+        return super().__call__(change, path.removeprefix(self._above))
+
+
 class Watcher:
     """Watches from `start` to `stop`."""
 
@@ -67,6 +78,7 @@ class Watcher:
     def _watched(self) -> Iterator[set[Path]]:
         for changes in watchfiles.watch(
             self._root,
+            watch_filter=_Below(self._root),
             stop_event=self._stopped,
             debounce=_DEBOUNCE_MS,
             step=_STEP_MS,
