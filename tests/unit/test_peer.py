@@ -44,4 +44,4 @@ def test_a_connection_of_ours_is_ours() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)) as client:
-            assert peer.user_of(*client.getsockname(), port) == os.getuid()
+            assert peer.user_of("127.0.0.1", client.getsockname()[1], port) == os.getuid()
