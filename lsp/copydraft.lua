@@ -10,7 +10,7 @@ local root = vim.fs.dirname(vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2)))
 local state = package.loaded['copydraft.state'] or { numbers = 0, edits = {}, explanations = {} }
 package.loaded['copydraft.state'] = state
 -- edits: what is written or waits for a decision, by buffer:
---   name, client_id, request, mark (of the first line), lines (as asked), result (nil: written)
+--   name, client_id, request, mark (of the lines), lines (as asked), result (nil: being written)
 -- explanations: by name: buffer, from (row of the answer), client_id, request, session
 
 local function say(message, level)
@@ -68,14 +68,18 @@ local function forget(bufnr)
   end
 end
 
---- The row of the region's first line now; nil once the buffer has lost its marks.
-local function region_row(bufnr, edit)
-  return api.nvim_buf_get_extmark_by_id(bufnr, namespace, edit.mark, {})[1]
+--- The rows [first, last) of the region now; nil while its lines are deleted.
+local function region_rows(bufnr, edit)
+  local options = { details = true }
+  local found = api.nvim_buf_get_extmark_by_id(bufnr, namespace, edit.mark, options)
+  if found[1] and not found[3].invalid then
+    return found[1], found[3].end_row
+  end
 end
 
 --- Show hunks { first, last, lines }, rows counted from the region's first line.
 local function draw(bufnr, edit, hunks)
-  local row = region_row(bufnr, edit)
+  local row = region_rows(bufnr, edit)
   if not row then
     return
   end
@@ -163,7 +167,8 @@ local function edit_lines(bufnr, first, last, instruction)
   end
   local edit = { name = new_name(), client_id = client.id }
   edit.lines = api.nvim_buf_get_lines(bufnr, first, last, false)
-  edit.mark = api.nvim_buf_set_extmark(bufnr, namespace, first, 0, {})
+  local options = { end_row = last, end_col = 0, invalidate = true }
+  edit.mark = api.nvim_buf_set_extmark(bufnr, namespace, first, 0, options)
   state.edits[bufnr] = edit
   local more = { instruction = instruction, id = edit.name, apply = false }
   local asked = argument(bufnr, first, last, more)
@@ -203,8 +208,8 @@ local function accept(bufnr)
   if not (edit and edit.result) then
     return say(edit and 'the edit is still being written' or 'there is no edit in this buffer')
   end
-  local row = region_row(bufnr, edit)
-  local now = row and api.nvim_buf_get_lines(bufnr, row, row + #edit.lines, false)
+  local row, last_row = region_rows(bufnr, edit)
+  local now = row and api.nvim_buf_get_lines(bufnr, row, last_row, false)
   if not vim.deep_equal(now, edit.lines) then
     return say('the lines were changed since; nothing is applied (:CopydraftReject)',
       vim.log.levels.ERROR)

@@ -148,6 +148,35 @@ def test_text_typed_inside_refuses_it(vim: Neovim, file: Path) -> None:
     assert vim.lines == ["a = 1", "b = 1x", "c = 1"]
 
 
+@pytest.mark.parametrize(
+    ("keys", "left"),
+    [("2Gdd", ["x = 1", "x = 1"]), ("2GOx = 1<Esc>3Gdd", ["x = 1", "x = 1", "x = 1"])],
+    ids=["deleted", "written again above"],
+)
+def test_an_equal_line_is_not_taken_for_the_deleted_one(
+    vim: Neovim, file: Path, keys: str, left: list[str]
+) -> None:
+    file.write_bytes(b"x = 1\nx = 1\nx = 1\n")
+    vim.open(file)
+    vim.command("2CopydraftEdit echo x = 2\n")
+    vim.until_shown(":CopydraftAccept")
+    vim.type(keys)
+    vim.until("return vim.deep_equal(vim.api.nvim_buf_get_lines(0, 0, -1, true), ...)", left)
+    vim.command("CopydraftAccept")
+    vim.until_shown("the lines were changed since; nothing is applied")
+    assert vim.lines == left
+
+
+def test_an_edit_comes_back_with_its_deleted_lines(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("3CopydraftEdit echo c = 2\n")
+    vim.until_shown(":CopydraftAccept")
+    vim.type("Gdd")
+    vim.until("return vim.fn.line('$') == 2")
+    vim.command("undo | CopydraftAccept")
+    assert vim.lines == ["a = 1", "b = 1", "c = 2"]
+
+
 def test_text_typed_inside_while_it_is_written_ends_it(vim: Neovim, file: Path) -> None:
     vim.open(file)
     vim.command("2CopydraftEdit hold")
