@@ -5,6 +5,7 @@ Found by looking, never by running an interpreter of the workspace.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,13 +58,13 @@ def _is_environment(directory: Path) -> bool:
 
 def _directories(root: Path, depth: int) -> Iterator[Path]:
     try:
-        names = sorted(path.name for path in root.iterdir())
+        # Most entries are files, and there may be very many: none of them is looked at.
+        with os.scandir(root) as entries:
+            names = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
     except OSError:
         return
     for name in names:
         path = root / name
-        if path.is_symlink() or not path.is_dir():
-            continue
         yield path
         if depth > 1 and not name.startswith(".") and name != "node_modules":
             yield from _directories(path, depth - 1)
