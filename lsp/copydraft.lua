@@ -77,6 +77,32 @@ local function region_rows(bufnr, edit)
   end
 end
 
+--- In all windows of the buffer: `act` with the window as the current one.
+local function in_windows(bufnr, act)
+  for _, window in ipairs(vim.fn.win_findbuf(bufnr)) do
+    api.nvim_win_call(window, act)
+  end
+end
+
+--- Open the folds of the region: they would hide what is shown in it.
+local function unfold(bufnr, edit)
+  local first, last = region_rows(bufnr, edit)
+  if first then
+    in_windows(bufnr, function()
+      vim.cmd(('silent! %d,%dfoldopen!'):format(first + 1, last))
+    end)
+  end
+end
+
+--- Scroll to lines above the buffer's first, where the window's top is: it ends at that line.
+local function scroll_above(bufnr, count)
+  in_windows(bufnr, function()
+    if vim.fn.line('w0') == 1 then
+      vim.fn.winrestview({ topfill = math.min(count, api.nvim_win_get_height(0) - 1) })
+    end
+  end)
+end
+
 --- Show hunks { first, last, lines }, rows counted from the region's first line.
 local function draw(bufnr, edit, hunks)
   local row = region_rows(bufnr, edit)
@@ -100,6 +126,9 @@ local function draw(bufnr, edit, hunks)
     if #virtual > 0 then
       local options = { virt_lines = virtual, virt_lines_above = last == 0, strict = false }
       api.nvim_buf_set_extmark(bufnr, namespace, math.max(last - 1, 0), 0, options)
+      if last == 0 then
+        scroll_above(bufnr, #virtual)
+      end
     end
   end
 end
@@ -145,6 +174,7 @@ local function answered(bufnr, edit, err, result)
     forget(bufnr)
     return say('no change: the model left the lines as they are')
   end
+  unfold(bufnr, edit)
   draw(bufnr, edit, hunks)
   local speed = ('%.1f tokens/s'):format(result.stats.tokens_per_s)
   say(speed .. '; :CopydraftAccept or :CopydraftReject')
@@ -170,6 +200,7 @@ local function edit_lines(bufnr, first, last, instruction)
   local options = { end_row = last, end_col = 0, invalidate = true }
   edit.mark = api.nvim_buf_set_extmark(bufnr, namespace, first, 0, options)
   state.edits[bufnr] = edit
+  unfold(bufnr, edit)
   local more = { instruction = instruction, id = edit.name, apply = false }
   local asked = argument(bufnr, first, last, more)
   edit.request = execute(client, bufnr, EDIT, asked, function(err, result)
