@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -345,6 +346,54 @@ def test_a_closed_workspace_is_let_go(make: Make, tmp_path: Path) -> None:
     assert corpora.settle(60)
     assert found(workspace, "one two") == set()
     assert corpora.workspace(root) is not workspace
+
+
+class SlowWatcher:
+    """Notes who ends it and who waits for its end, which takes a while."""
+
+    def __init__(self, root: Path, on_change: object) -> None:
+        self._name = root.name
+
+    def start(self) -> None:
+        pass
+
+    def end(self) -> None:
+        NOTED.append(("ended", self._name, ""))
+
+    def stop(self) -> None:
+        NOTED.append(("waited for", self._name, threading.current_thread().name))
+
+
+NOTED: list[tuple[str, str, str]] = []
+
+
+def test_all_watches_are_ended_before_any_is_waited_for(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("copydraft.index.corpora.Watcher", SlowWatcher)
+    NOTED.clear()
+    corpora = make()
+    for name in ("one", "two"):
+        corpora.workspace(write(tmp_path / name))
+    corpora.close()
+    assert [(done, name) for done, name, _ in NOTED] == [
+        *(("ended", "one"), ("ended", "two")),
+        *(("waited for", "one"), ("waited for", "two")),
+    ]
+
+
+def test_who_lets_a_workspace_go_does_not_wait_for_it(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("copydraft.index.corpora.Watcher", SlowWatcher)
+    NOTED.clear()
+    corpora = make()
+    root = write(tmp_path / "one")
+    corpora.workspace(root)
+    corpora.close_workspace(root)
+    assert corpora.settle(60)
+    [(_, _, thread)] = [each for each in NOTED if each[0] == "waited for"]
+    assert thread.startswith("index-reader")
 
 
 def test_a_checkout_is_no_edit_and_new_rules_hide_files(make: Make, tmp_path: Path) -> None:

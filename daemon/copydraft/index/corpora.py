@@ -111,17 +111,21 @@ class Corpora:
             return self._workspaces.get(root.resolve())
 
     def close_workspace(self, root: Path) -> None:
-        """Let go of a workspace; its memory goes back. One that is not open is no fault."""
+        """Let go of a workspace soon; its memory goes back. One that is not open is no fault."""
         with self._lock:
             found = self._workspaces.pop(root.resolve(), None)
         if found is not None:
-            found.stop()
+            found.end()
+            with suppress(RuntimeError):  # closed meanwhile
+                self._reader.submit(found.stop).add_done_callback(_log_bug)
             self.refresh()
 
     def close(self) -> None:
         """Let go of everything; indexing ends where it is."""
         with self._lock:
             opened, self._workspaces = self._workspaces, {}
+        for workspace in opened.values():
+            workspace.end()
         for workspace in opened.values():
             workspace.stop()
         self.queue.stop()
@@ -296,6 +300,9 @@ class Workspace:
         if watch:
             self._watcher.start()
         self.update(only=None)
+
+    def end(self) -> None:
+        self._watcher.end()
 
     def stop(self) -> None:
         self._watcher.stop()

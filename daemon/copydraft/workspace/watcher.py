@@ -51,9 +51,13 @@ class Watcher:
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
-        """Returns when no further change will be told."""
+    def end(self) -> None:
+        """Stop soon."""
         self._stopped.set()
+
+    def stop(self) -> None:
+        """Returns when no further change will be told, which may take half a second."""
+        self.end()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
 
