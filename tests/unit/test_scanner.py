@@ -231,6 +231,14 @@ def test_a_library_is_read_whatever_git_says_and_by_suffix(root: Path) -> None:
     assert {file.path for file in scanner.scan()} == {"site-packages/a.py"}
 
 
+def test_what_a_directory_of_the_users_ignores_is_left_out_wherever_it_stands(root: Path) -> None:
+    write(root, ".gitignore", text="*\n")  # as in environments
+    write(root, "mine/a.py", "mine/b.log", "mine/gen/c.py", "mine/site-packages/d.py")
+    write(root, "mine/.gitignore", text="*.log\ngen/\n")
+    scanner = Scanner(root / "mine", library=True)
+    assert {file.path for file in scanner.scan()} == {".gitignore", "a.py", "site-packages/d.py"}
+
+
 # --- some paths only ---
 
 

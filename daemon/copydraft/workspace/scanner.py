@@ -70,11 +70,13 @@ class Scanner:
     ) -> None:
         """Only files with one of `suffixes`, if any are given.
 
-        In a library, what git ignores and other people's code is wanted.
+        In a library, what git ignores and other people's code is wanted. One of which all is
+        wanted is the user's own: what it ignores itself is left out.
         """
         self._root = root.resolve()
         self._suffixes = suffixes
         self._library = library
+        self._own = not library or not suffixes
 
     @property
     def root(self) -> Path:
@@ -143,7 +145,7 @@ class Scanner:
         while waiting:
             base, rules = waiting.pop()
             directory = self._root / base
-            if not self._library:
+            if self._own:
                 rules = rules.below(directory, base)
             for name in self._names(directory):
                 status = self._status(base, name)
@@ -195,8 +197,8 @@ class Scanner:
         if self._library:
             if name in _BESIDE_A_STANDARD_LIBRARY and (self._root / base / "os.py").exists():
                 return False
-            wanted = name in ("node_modules", "site-packages")
-            return wanted or name not in _FOREIGN_DIRECTORIES
+            wanted = name in ("node_modules", "site-packages") or name not in _FOREIGN_DIRECTORIES
+            return wanted and not rules(f"{base}{name}/")
         return (
             name not in _FOREIGN_DIRECTORIES
             and not rules(f"{base}{name}/")
