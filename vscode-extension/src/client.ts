@@ -13,13 +13,13 @@ import {
   WorkDoneProgress,
 } from "vscode-languageclient/node";
 
-import { serverCommand } from "./environment";
+import { NotSetUp, serverCommand } from "./environment";
 import { asFault, DOCTOR, Fault, HelpfulError, RESTART, SHOW_LOGS, tell } from "./faults";
 import { endOf, kill, launched, QuietClient } from "./launch";
 import type { Delta } from "./protocol";
 import { serverSettings } from "./settings";
+import { DOCUMENTS } from "./target";
 
-const DOCUMENTS = [{ scheme: "file" }, { scheme: "untitled" }, { scheme: "vscode-notebook-cell" }];
 const MOST_RESTARTS = 3;
 const CALM_MS = 180_000;
 const START_LIMIT_MS = 30_000;
@@ -43,6 +43,7 @@ export class Server implements vscode.Disposable {
   private readonly settings: vscode.Disposable;
   private working = 0;
   private reason = "";
+  private unprepared = false;
 
   readonly onDelta = this.deltas.event;
   /** True when it runs, false when it does not any more. */
@@ -75,6 +76,11 @@ export class Server implements vscode.Disposable {
     return this.running ? "" : this.reason;
   }
 
+  /** Whether it does not run because nobody has set copydraft up yet. */
+  get lacksSetUp(): boolean {
+    return !this.running && this.unprepared;
+  }
+
   /** Whether the server has a command of that name. */
   has(command: string): boolean {
     const provider = this.client?.initializeResult?.capabilities.executeCommandProvider;
@@ -91,6 +97,7 @@ export class Server implements vscode.Disposable {
   start(): Promise<void> {
     this.starting ??= this.startOnce()
       .catch((error: unknown) => {
+        this.unprepared = error instanceof NotSetUp;
         this.fails(asFault(error).message);
         throw error;
       })

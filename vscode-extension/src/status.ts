@@ -21,7 +21,6 @@ export class StatusBar implements vscode.Disposable {
 
   constructor(private readonly server: Server) {
     this.item.name = "Copydraft";
-    this.item.command = "copydraft.showStatistics";
     const timer = setInterval(() => {
       if (vscode.window.state.focused) void this.refresh();
     }, EVERY_MS);
@@ -76,6 +75,10 @@ export class StatusBar implements vscode.Disposable {
   private show(): void {
     const model = this.status?.daemon?.model?.name ?? this.last?.model ?? "";
     const parts = [shortName(model) || "Copydraft"];
+    // Before it is set up there is nothing to show, and nothing has gone wrong.
+    const begins = this.server.lacksSetUp;
+    if (begins) parts.push("set up");
+    this.item.command = begins ? "copydraft.setUp" : "copydraft.showStatistics";
     if (this.last) {
       const { output_tokens: all, copied_tokens: copied, tokens_per_s: speed } = this.last;
       parts.push(
@@ -96,7 +99,7 @@ export class StatusBar implements vscode.Disposable {
   /** What is wrong; "" where nothing is. A daemon that nobody needed yet is none. */
   private get problem(): string {
     const problem = this.server.running ? (this.status?.problem ?? "") : this.server.problem;
-    return problem.startsWith(NO_DAEMON) ? "" : problem;
+    return this.server.lacksSetUp || problem.startsWith(NO_DAEMON) ? "" : problem;
   }
 
   private icon(): string {
@@ -109,6 +112,7 @@ export class StatusBar implements vscode.Disposable {
   state(): string {
     if (this.busy > 0) return "working";
     if (this.problem) return this.problem;
+    if (this.server.lacksSetUp) return "not set up yet";
     if (!this.server.running) return "the language server does not run";
     const daemon = this.status?.daemon;
     if (!daemon) return "idle, no daemon runs yet";

@@ -75,3 +75,21 @@ test("the status bar tells what is wrong with the daemon, and that it was not ne
     bar.dispose();
   }
 });
+
+test("before copydraft is set up, the status bar offers that and shows no fault", () => {
+  const never = new vscode.EventEmitter<never>().event;
+  const server = {
+    running: false,
+    lacksSetUp: true,
+    problem: "it is not set up yet.",
+    onRunning: never,
+    onBusy: never,
+  };
+  const bar = new StatusBar(server as unknown as Server);
+  try {
+    assert.equal(bar.text, "Copydraft · set up");
+    assert.equal(bar.state(), "not set up yet");
+  } finally {
+    bar.dispose();
+  }
+});
