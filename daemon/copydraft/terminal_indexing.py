@@ -36,6 +36,7 @@ from copydraft.index.worker import Job, run
 from copydraft.models import catalog, library
 from copydraft.printable import printable
 from copydraft.workspace.libraries import Library, libraries_of
+from copydraft.workspace.projects import project_at
 from copydraft.workspace.scanner import Scanner
 
 
@@ -63,7 +64,7 @@ def add(path: Path, *, model: str, as_json: bool) -> None:
     """Index a workspace and the libraries that it uses, with progress on stderr.
 
     Raises:
-        BadRequest: `path` is no directory.
+        BadRequest: `path` is no directory, or none of one project.
         Cancelled: by Ctrl-C; what was indexed till then is kept.
         ModelProblem: there is no such model.
         DiskProblem: the index cannot be written.
@@ -80,7 +81,7 @@ def add_global(path: Path, *, model: str, as_json: bool) -> None:
     """Add a directory to the global corpus, for all workspaces.
 
     Raises:
-        BadRequest: `path` is no directory.
+        BadRequest: `path` is no directory, or none of one project.
         Cancelled: by Ctrl-C; the directory is added, and indexed with the next workspace.
         ModelProblem: there is no such model.
         DiskProblem: the index or the list of directories cannot be written.
@@ -232,4 +233,10 @@ def _directory(path: Path) -> Path:
     root = path.expanduser().resolve()
     if not root.is_dir():
         raise BadRequest(f"{path} is not a directory", "name a directory that exists")
+    if project_at(str(root)) is None:
+        # Neither would the daemon draft from it.
+        raise BadRequest(
+            f"{path} is no directory of one project",
+            "name the root of a project, or a directory of code",
+        )
     return root

@@ -200,6 +200,20 @@ def test_an_index_that_is_being_written_is_not_cleared(isolated_home: Path) -> N
         assert isinstance(run("clear").exception, DiskProblem)
 
 
+@pytest.mark.parametrize("command", [("add",), ("global", "add")])
+def test_homes_and_directories_of_secrets_are_not_indexed(
+    isolated_home: Path, dense_model: Path, command: tuple[str, ...]
+) -> None:
+    (isolated_home / ".ssh").mkdir()
+    (isolated_home / ".ssh" / "config").write_text("Host example\n")
+    for directory in (isolated_home, isolated_home.parent, isolated_home / ".ssh"):
+        fault = run(*command, directory, "--model", dense_model).exception
+        assert isinstance(fault, BadRequest)
+        assert fault.message == f"{directory} is no directory of one project"
+    assert told("status")["corpora"] == []
+    assert told("status")["directories"] == []
+
+
 def test_what_is_no_directory_or_no_model_is_refused(
     workspace: Path, tmp_path: Path, dense_model: Path
 ) -> None:

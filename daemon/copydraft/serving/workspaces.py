@@ -19,9 +19,9 @@ from copydraft.index.corpora import Corpora, Workspace
 from copydraft.index.printings import printing_of
 from copydraft.index.search import Search
 from copydraft.protocol import DocumentUpdates, EditFormat, WorkspaceStatus
-from copydraft.secret_names import is_secret
 from copydraft.workspace.edits import RecentEdit, RecentEdits
 from copydraft.workspace.open_documents import OpenDocuments
+from copydraft.workspace.projects import project_at
 from copydraft.workspace.scanner import Scanner
 
 _log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class Workspaces:
 
     def recent_edits(self, root: str) -> Sequence[RecentEdit]:
         """What was changed in the workspace lately, on the disk or in editors, newest first."""
-        directory = _project(root)
+        directory = project_at(root)
         if directory is None:
             return ()
         edits = self._edits_of(directory)
@@ -129,7 +129,7 @@ class Workspaces:
         return corpora is None or corpora.settle(timeout)
 
     def _status(self, corpora: Corpora | None, root: str) -> WorkspaceStatus:
-        directory = _project(root)
+        directory = project_at(root)
         workspace = corpora.opened(directory) if corpora and directory else None
         own, of_libraries = workspace.sizes() if workspace else (0, 0)
         return WorkspaceStatus(
@@ -142,7 +142,7 @@ class Workspaces:
 
     def _opened(self, root: str) -> tuple[Workspace | None, bool]:
         """The workspace at `root`, and whether it is opened by this: it knows no documents then."""
-        directory = _project(root)
+        directory = project_at(root)
         with self._lock:
             corpora = self._corpora
             if corpora is None or directory is None:
@@ -181,7 +181,7 @@ class Workspaces:
             self._pending.discard((root, name))
         if name not in self._documents.of(root):
             self._left_out.pop((root, name), None)
-        directory = _project(root)
+        directory = project_at(root)
         if directory is None:
             return
         try:
@@ -219,24 +219,6 @@ class Workspaces:
             self._edits_of(directory).first_seen(name, document.text)
         if workspace is not None:
             workspace.open_buffer(name, document.version, document.text or "")
-
-
-def _project(root: str) -> Path | None:
-    """The directory at `root`, if it can be one project.
-
-    A home or all of the disk is none, nor what is inside a directory of secrets; nor one that
-    cannot be looked at: a name that is none, a disk that does not answer, no right to it.
-    """
-    if not root.startswith("/"):
-        return None
-    try:
-        directory = Path(root).resolve()
-        home = Path.home().resolve()
-        if directory == home or directory in home.parents or not directory.is_dir():
-            return None
-    except (OSError, ValueError, RuntimeError):
-        return None
-    return None if is_secret(f"{directory}/") else directory
 
 
 def _is_left_out(directory: Path, name: str) -> bool:
