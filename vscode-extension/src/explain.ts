@@ -8,7 +8,7 @@ import { asFault, type Button, buttonsOf, tell } from "./faults";
 import { lineFinder, lineNumbers, type LineOf, type NumberedLine, render } from "./markdown";
 import type { CommandTarget, ExplainAnswer, Stats } from "./protocol";
 import { linesOf } from "./session";
-import { activeTarget, asCommandTarget, givenTarget, type Target } from "./target";
+import { activeTarget, asCommandTarget, givenTarget, isDocument, type Target } from "./target";
 
 const INTERVAL_MS = 80;
 
@@ -57,6 +57,12 @@ export class Explanations implements vscode.Disposable {
         ? await givenTarget(given)
         : await activeTarget(this.server);
       if (!target) return;
+      if (!isDocument(target.document)) {
+        void vscode.window.showWarningMessage(
+          "Copydraft: this is a view. Select the lines in the file itself.",
+        );
+        return;
+      }
       this.panel?.dispose();
       const panel = new Panel(this.server, this.context.extensionUri, target, this.done);
       this.panel = panel;

@@ -26,6 +26,17 @@ export const CHOOSE_PYTHON: Button = ["Choose Python…", "copydraft.choosePytho
 export const CHOOSE_MODEL: Button = ["Choose Model…", "copydraft.chooseModel"];
 export const DOCTOR: Button = ["Doctor", "copydraft.doctor"];
 export const RESTART: Button = ["Restart", "copydraft.restart"];
+const RESTART_DAEMON: Button = ["Restart Daemon", "copydraft.daemonRestart"];
+
+/** What helps against faults of the language server's, by their codes. */
+const HELP: Record<string, readonly Button[]> = {
+  // Missing, damaged or unknown; or too large for this machine.
+  model: [CHOOSE_MODEL, SHOW_LOGS, DOCTOR],
+  memory: [CHOOSE_MODEL, SHOW_LOGS, DOCTOR],
+  // Another window or a terminal has updated copydraft: the older of the two is started again.
+  version: [RESTART, RESTART_DAEMON, SHOW_LOGS],
+  daemon: [RESTART_DAEMON, SHOW_LOGS, DOCTOR],
+};
 
 /** A fault that knows which buttons help; its message is for the user. */
 export class HelpfulError extends Error {
@@ -56,9 +67,8 @@ export function asFault(error: unknown): Error {
 /** What helps against a fault. */
 export function buttonsOf(fault: Error): readonly Button[] {
   if (fault instanceof HelpfulError) return fault.buttons;
-  // The model is missing, damaged or unknown, or too large for this machine.
-  const ofModel = fault instanceof Fault && ["model", "memory"].includes(fault.code);
-  return ofModel ? [CHOOSE_MODEL, SHOW_LOGS, DOCTOR] : [SHOW_LOGS, DOCTOR];
+  const code = fault instanceof Fault ? fault.code : "";
+  return HELP[code] ?? [SHOW_LOGS, DOCTOR];
 }
 
 /** Tell the user, with buttons that help. A cancelled request is no fault. */

@@ -7,6 +7,10 @@ import type { Server } from "./client";
 import { followed } from "./hunks";
 import type { CommandTarget } from "./protocol";
 
+/** Where documents are that the language server knows. */
+const SCHEMES = ["file", "untitled", "vscode-notebook-cell"];
+export const DOCUMENTS = SCHEMES.map((scheme) => ({ scheme }));
+
 const READ_ONLY = "this file is read-only";
 const WRITE = 0o222;
 
@@ -78,12 +82,16 @@ export function asCommandTarget({ document, start, end, version }: Target): Comm
   };
 }
 
+/** Whether a document is a file or becomes one, and no view: of an older version, of output. */
+export function isDocument({ uri }: vscode.TextDocument): boolean {
+  return SCHEMES.includes(uri.scheme);
+}
+
 /** Why a document cannot be edited; "" if it can. */
 export async function readOnly(document: vscode.TextDocument): Promise<string> {
   const { uri } = document;
   if (uri.scheme === "untitled") return "";
-  if (uri.scheme !== "file" && uri.scheme !== "vscode-notebook-cell")
-    return "this is a view, not a file that can be edited";
+  if (!isDocument(document)) return "this is a view, not a file that can be edited";
   if (setReadOnly(document)) return "the settings make this file read-only";
   try {
     // VS Code edits such files and fails when they are saved; the superuser may write them all.

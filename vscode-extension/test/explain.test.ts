@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
 
-import { command, extension, gated, open, until, withPage } from "./fixtures";
+import { command, extension, gated, open, until, warnings, withPage } from "./fixtures";
 import { test } from "./runner";
 
 async function explained(question: string): Promise<void> {
@@ -40,6 +40,22 @@ test("closing the panel stops the explanation", async () => {
   await asked;
   subscription.dispose();
   assert.equal(busy, 0);
+});
+
+test("a view is not explained, and its user is told where to ask", async () => {
+  const contents = vscode.workspace.registerTextDocumentContentProvider("test", {
+    provideTextDocumentContent: () => "a = 1\n",
+  });
+  try {
+    const document = await vscode.workspace.openTextDocument(vscode.Uri.parse("test:/a.py"));
+    const editor = await vscode.window.showTextDocument(document);
+    editor.selection = new vscode.Selection(0, 0, 1, 0);
+    const warned = await warnings(() => command("copydraft.explainSelection"));
+    assert.deepEqual(warned, ["Copydraft: this is a view. Select the lines in the file itself."]);
+    assert.equal(vscode.window.tabGroups.all.length, 1);
+  } finally {
+    contents.dispose();
+  }
 });
 
 test("an explanation that lacks its model offers to choose one, where it would stand", async () => {

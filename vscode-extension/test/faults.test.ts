@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
+import { buttonsOf, Fault } from "../src/faults";
 import {
   command,
   edit,
@@ -46,6 +47,13 @@ test("an edit that lacks its model offers to choose one", async () => {
   const said = await messages(() => Promise.resolve(edit(document, [0, 1], "lack")), buttons);
   assert.deepEqual(said, ["Copydraft: m is not downloaded (run `copydraft model pull m`)"]);
   assert.deepEqual(buttons, [["Choose Model…", "Show Logs", "Doctor"]]);
+});
+
+test("a fault of versions offers to restart both, one of the daemon's to restart that", () => {
+  const titles = (code: string): string[] => buttonsOf(new Fault("", code)).map(([title]) => title);
+  assert.deepEqual(titles("version"), ["Restart", "Restart Daemon", "Show Logs"]);
+  assert.deepEqual(titles("daemon"), ["Restart Daemon", "Show Logs", "Doctor"]);
+  assert.deepEqual(titles("file"), ["Show Logs", "Doctor"]);
 });
 
 test("a daemon that is killed in mid-stream ends the edit, and the next one starts it again", async () => {

@@ -239,14 +239,27 @@ export async function withPage(use: (page: FakePage) => Promise<void>): Promise<
 }
 
 /** The errors that users are told of while `act` runs; `buttons` gets those of each. */
-export async function messages(
+export function messages(
   act: (said: string[]) => Promise<void>,
   buttons: string[][] = [],
 ): Promise<string[]> {
+  return told("showErrorMessage", act, buttons);
+}
+
+/** The warnings that users get while `act` runs. */
+export function warnings(act: () => Promise<void>): Promise<string[]> {
+  return told("showWarningMessage", act, []);
+}
+
+async function told(
+  how: "showErrorMessage" | "showWarningMessage",
+  act: (said: string[]) => Promise<void>,
+  buttons: string[][],
+): Promise<string[]> {
   const said: string[] = [];
-  const window = vscode.window as { showErrorMessage: unknown };
-  const real = window.showErrorMessage;
-  window.showErrorMessage = (message: string, ...titles: string[]) => {
+  const window = vscode.window as unknown as Record<typeof how, unknown>;
+  const real = window[how];
+  window[how] = (message: string, ...titles: string[]) => {
     said.push(message);
     buttons.push(titles);
     return Promise.resolve(undefined);
@@ -254,7 +267,7 @@ export async function messages(
   try {
     await act(said);
   } finally {
-    window.showErrorMessage = real;
+    window[how] = real;
   }
   return said;
 }
