@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -135,6 +137,21 @@ def test_git_has_a_place_for_the_users_rules_where_none_is_named(
     rules.write_text("c.py\n")
     assert found(root) == untracked(root)
     assert "b/c.py" not in found(root)
+
+
+def test_git_is_not_asked_for_every_document(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    run = subprocess.run
+
+    def noted(*command: Any, **options: Any) -> subprocess.CompletedProcess[bytes]:
+        asked.append(command)
+        return run(*command, **options)
+
+    monkeypatch.setattr(subprocess, "run", noted)
+    monkeypatch.setattr(time, "monotonic", lambda: 1.0)
+    for name in NAMES:
+        Scanner(root).leaves_out(name)
+    assert len(asked) == 1
 
 
 def test_without_git_the_users_rules_are_read_from_their_usual_place(

@@ -6,6 +6,8 @@ import codecs
 import os
 import stat
 import subprocess
+import time
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +16,8 @@ from copydraft.workspace.patterns import Pattern, of_bytes, parse
 _LARGEST_BYTES = 1 << 20
 """No one wrote a longer list of patterns."""
 _PATIENCE_S = 5.0
+_KEPT_S = 10.0
+"""To ask git takes 5 ms, and an editor may open hundreds of documents at once."""
 
 
 class _Rules(NamedTuple):
@@ -60,7 +64,8 @@ def rules_above(root: Path) -> Ignored:
     if top is None:
         return NOTHING_IGNORED
     above = [each for each in reversed(root.parents) if each == top or top in each.parents]
-    found = [(top, _patterns(file)) for file in (_users_file(top), _exclude_file(top / ".git"))]
+    users_file = _users_file(top, int(time.monotonic() / _KEPT_S))
+    found = [(top, _patterns(file)) for file in (users_file, _exclude_file(top / ".git"))]
     found += [(directory, _of_directory(directory)) for directory in above]
     rules = []
     for directory, patterns in found:
@@ -87,8 +92,12 @@ def _patterns(path: Path, *, follow_links: bool = True) -> list[Pattern]:
     return [pattern for line in reversed([*lines]) if (pattern := parse(line))]
 
 
-def _users_file(top: Path) -> Path:
-    """`core.excludesFile`, as git finds it for the repository at `top`, or its usual place."""
+@lru_cache(maxsize=64)
+def _users_file(top: Path, _moment: int) -> Path:
+    """`core.excludesFile`, as git finds it for the repository at `top`, or its usual place.
+
+    At one moment it is asked for once.
+    """
     # What a hook of another repository has set would name that one.
     environment = {
         name: value
