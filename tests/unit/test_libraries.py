@@ -46,6 +46,19 @@ def test_a_directory_that_may_not_be_looked_into_hides_no_environment(
     assert libraries_of(tmp_path / "w") == [Library(packages, (".py", ".pyi"))]
 
 
+def test_packages_that_are_a_link_out_of_the_environment_are_no_library(tmp_path: Path) -> None:
+    packages = environment(tmp_path / "w" / ".venv", tmp_path / "base")
+    private = tmp_path / "another project"
+    private.mkdir()
+    packages.rmdir()
+    packages.symlink_to(private)
+    assert libraries_of(tmp_path / "w") == []
+    packages.unlink()
+    (packages.parents[1] / "real").mkdir()
+    packages.symlink_to(packages.parents[1] / "real")
+    assert [found.root.name for found in libraries_of(tmp_path / "w")] == ["real"]
+
+
 def test_two_environments_of_one_interpreter_share_its_library(tmp_path: Path) -> None:
     library = interpreter(tmp_path / "base")
     one = environment(tmp_path / "w" / "env", tmp_path / "base")

@@ -71,7 +71,9 @@ def _directories(root: Path, depth: int) -> Iterator[Path]:
 
 
 def _packages(environment: Path) -> list[Path]:
-    return sorted(path.resolve() for path in environment.glob("lib/python3*/site-packages"))
+    found = sorted(path.resolve() for path in environment.glob("lib/python3*/site-packages"))
+    # A link out of it may lead to anything, to another workspace as well.
+    return [path for path in found if path.is_relative_to(environment.resolve())]
 
 
 def _standard_library(settings: Path) -> list[Path]:
