@@ -27,8 +27,13 @@ local function new_name()
   return 'nvim-' .. state.numbers
 end
 
+local function attached(bufnr)
+  return lsp.get_clients({ name = 'copydraft', bufnr = bufnr })[1]
+end
+
+--- The client of the buffer; nil, and the user is told, if there is none.
 local function client_of(bufnr)
-  local client = lsp.get_clients({ name = 'copydraft', bufnr = bufnr })[1]
+  local client = attached(bufnr)
   if not client then
     local nameless = api.nvim_buf_get_name(bufnr) == ''
     say(nameless and 'give the buffer a name first (:file NAME)'
@@ -353,13 +358,17 @@ local function on_delta(_, delta)
   end
 end
 
+local function reopen(bufnr, client_id)
+  lsp.buf_detach_client(bufnr, client_id)
+  lsp.buf_attach_client(bufnr, client_id)
+end
+
 --- The server does not know the buffer's text for sure: open it there again.
 local function on_resync(_, params, context)
-  local attached = lsp.get_client_by_id(context.client_id).attached_buffers
-  for _, bufnr in ipairs(vim.tbl_keys(attached)) do
+  local buffers = lsp.get_client_by_id(context.client_id).attached_buffers
+  for _, bufnr in ipairs(vim.tbl_keys(buffers)) do
     if vim.uri_from_bufnr(bufnr) == params.uri then
-      lsp.buf_detach_client(bufnr, context.client_id)
-      lsp.buf_attach_client(bufnr, context.client_id)
+      reopen(bufnr, context.client_id)
     end
   end
 end
@@ -378,6 +387,70 @@ local function drop(message, client_id, request)
     end
   end
 end
+
+-- Buffers ----
+
+local group = api.nvim_create_augroup('copydraft', {})
+
+local function on(events, act, pattern)
+  api.nvim_create_autocmd(events, { group = group, callback = act, pattern = pattern })
+end
+
+--- What vim.lsp.enable() does when a filetype is set: some files have none, or get a name later.
+local function attach(bufnr)
+  local config = lsp.is_enabled and lsp.is_enabled('copydraft') and vim.deepcopy(lsp.config.copydraft)
+  local only = config and config.filetypes
+  local is_one = not only or vim.list_contains(only, vim.bo[bufnr].filetype)
+  if not config or not is_one or vim.bo[bufnr].buftype ~= '' then
+    return
+  end
+  local root = config.root_dir
+  local function start(found)
+    config.root_dir = found
+    lsp.start(config, { bufnr = bufnr, reuse_client = config.reuse_client })
+  end
+  if type(root) == 'function' then
+    root(bufnr, start)
+  else
+    start(root)
+  end
+end
+
+on({ 'BufWinEnter', 'BufWritePost' }, function(event)
+  if not attached(event.buf) then
+    attach(event.buf)
+  end
+end)
+vim.schedule(function()
+  vim.iter(api.nvim_list_wins()):map(api.nvim_win_get_buf):each(attach)
+end)
+
+local names = {}
+on('BufFilePre', function(event)
+  names[event.buf] = vim.uri_from_bufnr(event.buf)
+end)
+on('BufFilePost', function(event)
+  local client = attached(event.buf)
+  if client then
+    client:notify('textDocument/didClose', { textDocument = { uri = names[event.buf] } })
+    lsp.buf_detach_client(event.buf, client.id)
+  end
+  attach(event.buf)
+end)
+
+on('BufUnload', function(event)
+  if state.edits[event.buf] then
+    cancel_request(state.edits[event.buf])
+    forget(event.buf)
+  end
+end)
+
+-- Whoever cancels: Neovim calls no handler of a cancelled request.
+on('LspRequest', function(event)
+  if event.data.request.type == 'cancel' then
+    drop('cancelled', event.data.client_id, event.data.request_id)
+  end
+end)
 
 -- Commands ----
 
@@ -442,26 +515,6 @@ local function toggle_completion()
   completion.enable(not completion.is_enabled())
   say('completion is ' .. (completion.is_enabled() and 'on' or 'off'))
 end
-
--- Whoever cancels: Neovim calls no handler of a cancelled request.
-api.nvim_create_autocmd('LspRequest', {
-  group = api.nvim_create_augroup('copydraft', {}),
-  callback = function(event)
-    if event.data.request.type == 'cancel' then
-      drop('cancelled', event.data.client_id, event.data.request_id)
-    end
-  end,
-})
-
-api.nvim_create_autocmd('BufUnload', {
-  group = 'copydraft',
-  callback = function(event)
-    if state.edits[event.buf] then
-      cancel_request(state.edits[event.buf])
-      forget(event.buf)
-    end
-  end,
-})
 
 local function command(name, act, options)
   api.nvim_create_user_command('Copydraft' .. name, function(given)
