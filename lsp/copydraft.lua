@@ -438,6 +438,14 @@ on('BufFilePost', function(event)
   attach(event.buf)
 end)
 
+on('OptionSet', function()
+  local bufnr = api.nvim_get_current_buf()
+  local client = attached(bufnr)
+  if client then
+    reopen(bufnr, client.id) -- The server's text has the line ends of before.
+  end
+end, 'fileformat')
+
 on('BufUnload', function(event)
   if state.edits[event.buf] then
     cancel_request(state.edits[event.buf])

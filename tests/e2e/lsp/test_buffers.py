@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.lsp.conftest import TEXT
-from tests.fixtures.neovim import ROOT, Neovim, started
+from tests.fixtures.neovim import ROOT, Neovim, neovim, started
 
 
 def edit_second_line(vim: Neovim) -> None:
@@ -73,3 +74,16 @@ def test_filetypes_of_the_users_choice_are_kept_to(vim: Neovim, file: Path) -> N
     vim.open(file)
     vim.command("buffer #")
     assert vim.lua("return #vim.lsp.get_clients({ bufnr = 0 })") == 0
+
+
+def test_an_edit_has_the_line_ends_that_were_set_last(
+    binary: Path, file: Path, answering_model: Callable[..., Path]
+) -> None:
+    file.write_bytes(TEXT.replace(b"\n", b"\r\n"))
+    model = answering_model("\na = 1\nb = 2\nc = 1\n```", after="```python")
+    with neovim(binary, model=str(model)) as vim:
+        vim.open(file)
+        vim.command("set fileformat=unix | %CopydraftEdit set b")
+        vim.until_shown(":CopydraftAccept")
+        vim.command("CopydraftAccept | write")
+    assert file.read_bytes() == b"a = 1\nb = 2\nc = 1\n"
