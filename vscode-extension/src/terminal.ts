@@ -4,17 +4,20 @@
  * Not as tasks, which save whatever the user has not saved yet, and not typed into a shell, which
  * would read the arguments its own way.
  */
-import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import * as vscode from "vscode";
 
 import type { Program } from "./programs";
 
-/** Runs what follows it and stays until Ctrl+C; what extensions type into new terminals is lost. */
 const SHELL = "/bin/sh";
-const STAYS =
+/** Stays until Ctrl+C; what other extensions type into new terminals is lost here. */
+const STAYS = 'trap "exit 0" INT; while read -r _; do :; done';
+const ENDED = "ended";
+/** Runs what follows it, then stays, and is told by its command line from one that still runs. */
+const RUNS =
   'trap : INT; "$@"; ' +
   'printf "\\nIt ended with status %s. Ctrl+C closes this terminal.\\n" "$?"; ' +
-  'trap "exit 0" INT; while read -r _; do :; done';
+  `exec "$0" -c '${STAYS}' ${ENDED}`;
 
 /** The terminals by their names; one that was closed may still be here. */
 const opened = new Map<string, vscode.Terminal>();
@@ -32,7 +35,8 @@ export async function runInTerminal(name: string, program: Program, cwd?: string
   const terminal = vscode.window.createTerminal({
     name,
     ...asShell(program),
-    env: program.env,
+    // There, null is what takes a variable away.
+    env: Object.fromEntries(Object.entries(program.env).map(([key, to]) => [key, to ?? null])),
     iconPath: new vscode.ThemeIcon("copy"),
     isTransient: true,
     ...(cwd !== undefined && { cwd }),
@@ -43,14 +47,14 @@ export async function runInTerminal(name: string, program: Program, cwd?: string
 
 /** A program as the shell of a terminal that its output outlives. */
 export function asShell({ command, args }: Program): { shellPath: string; shellArgs: string[] } {
-  return { shellPath: SHELL, shellArgs: ["-c", STAYS, SHELL, command, ...args] };
+  return { shellPath: SHELL, shellArgs: ["-c", RUNS, SHELL, command, ...args] };
 }
 
 /** Whether a terminal's program has not ended yet; where that cannot be seen, it has. */
 async function isRunning(terminal: vscode.Terminal): Promise<boolean> {
-  const id = String(await terminal.processId);
   try {
-    return readFileSync(`/proc/${id}/task/${id}/children`, "utf8").trim() !== "";
+    const words = await readFile(`/proc/${String(await terminal.processId)}/cmdline`, "utf8");
+    return words.split("\0")[3] !== ENDED;
   } catch {
     return false;
   }
