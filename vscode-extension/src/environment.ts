@@ -55,7 +55,7 @@ async function find(
   const python = settings().get<string>("python", "").trim();
   if (python) return ofPython(python, name, log);
   const own = await ownProgram(context, log, name);
-  if (own) return plain(own);
+  if (own) return own;
   const found = onSearchPath(name) ?? inCheckout(context, name);
   if (found) return plain(found);
   throw new NotSetUp();

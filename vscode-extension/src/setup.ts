@@ -29,6 +29,8 @@ const MARK = "payload.txt";
 const CHOSEN = "python.txt";
 const ANY_PYTHON = "python3";
 const TITLE = "Setting up Copydraft";
+/** What the user tells the Pythons of their own would lead ours to other packages. */
+const ALONE: NodeJS.ProcessEnv = { PYTHONPATH: undefined, PYTHONHOME: undefined };
 const RETRY = ["Retry", "copydraft.setUp"] as const;
 
 class SetupFailed extends HelpfulError {
@@ -46,7 +48,7 @@ export async function ownProgram(
   context: vscode.ExtensionContext,
   log: vscode.LogOutputChannel,
   name: string,
-): Promise<string | undefined> {
+): Promise<Program | undefined> {
   const here = place(context);
   const program = join(here, ".venv", "bin", name);
   const made = await mark(here);
@@ -60,7 +62,7 @@ export async function ownProgram(
     );
   const carried = await mark(payload(context));
   if (![made, "", refused].includes(carried)) await renew(context, log, carried);
-  return program;
+  return { command: program, args: [], env: ALONE };
 }
 
 /** What this window could not renew the environment from; it is not tried at every start. */
@@ -171,7 +173,7 @@ async function bootstrap(
   const program: Program = {
     command: python,
     args: [join(place(context), "scripts", "run")],
-    env: {},
+    env: ALONE,
   };
   try {
     const ended = await run(program, ["--version"], {

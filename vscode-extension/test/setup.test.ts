@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type * as vscode from "vscode";
 
+import { run } from "../src/programs";
 import { ownProgram, setUp } from "../src/setup";
 import { script } from "./environment.test";
 import { messages, until } from "./fixtures";
@@ -24,7 +25,8 @@ const LOG = { info: () => undefined, warn: () => undefined } as unknown as vscod
 /** Makes an environment as `scripts/run` does, and notes that it was called. */
 const MAKES = `
 home=$(dirname "$(dirname "$1")"); mkdir -p "$home/.venv/bin"; echo "$0" >> "$home/called"
-ln -sf "$0" "$home/.venv/bin/python"; touch "$home/.venv/bin/${LSP}"
+ln -sf "$0" "$home/.venv/bin/python"; echo "<$PYTHONPATH>" > "$home/told"
+printf '#!/bin/sh\necho "<$PYTHONPATH>"\n' > "$home/.venv/bin/${LSP}"; chmod +x "$home/.venv/bin/${LSP}"
 echo "{\\"place\\": \\"$home $0\\", \\"engine\\": \\"cpu\\"}" > "$home/.venv/setup.json"`;
 const FAILS = `echo "$0" >> "$(dirname "$(dirname "$1")")/called"; echo "copydraft: no network" >&2; exit 1`;
 
@@ -57,6 +59,8 @@ const carried = ({ extensionPath }: vscode.ExtensionContext): string =>
   join(extensionPath, "dist", "setup");
 const place = ({ globalStorageUri }: vscode.ExtensionContext): string =>
   join(globalStorageUri.fsPath, "server");
+const program = (context: vscode.ExtensionContext): string =>
+  join(place(context), ".venv", "bin", LSP);
 const called = async (context: vscode.ExtensionContext): Promise<string[]> =>
   (await readFile(join(place(context), "called"), "utf8")).trim().split("\n");
 
@@ -64,7 +68,7 @@ test("a set-up copies what an environment is made from, and that is in use then"
   const context = await packaged("1");
   await setUp(context, LOG, await script("python", MAKES));
   assert.equal(await readFile(join(place(context), "scripts", "run"), "utf8"), "1");
-  assert.equal(await ownProgram(context, LOG, LSP), join(place(context), ".venv", "bin", LSP));
+  assert.equal((await ownProgram(context, LOG, LSP))?.command, program(context));
 });
 
 test("a set-up that is tried again takes the Python that was chosen", async () => {
@@ -93,9 +97,8 @@ test("an update that fails leaves the environment in use, and is told of once", 
   await update(context, "2b");
   await writeFile(python, `#!/bin/sh\n${FAILS}\n`);
   const said = await messages(async (told) => {
-    const program = join(place(context), ".venv", "bin", LSP);
-    assert.equal(await ownProgram(context, LOG, LSP), program);
-    assert.equal(await ownProgram(context, LOG, LSP), program);
+    for (let start = 0; start < 2; start++)
+      assert.equal((await ownProgram(context, LOG, LSP))?.command, program(context));
     await until("a message", () => told.length > 0);
   });
   assert.deepEqual(said, [
@@ -139,4 +142,20 @@ test("a file that cannot be copied leaves the old ones whole, which another wind
   await mkdir(join(place(context), "copydraft-2.whl"));
   await assert.rejects(setUp(context, LOG));
   assert.equal(await readFile(join(place(context), "copydraft-1.whl"), "utf8"), "1");
+});
+
+test("the packages of the user's own Pythons are not those of the extension's environment", async () => {
+  const context = await packaged("1");
+  const before = process.env.PYTHONPATH;
+  process.env.PYTHONPATH = "/opt/ros/lib";
+  try {
+    await setUp(context, LOG, await script("python", MAKES));
+    const own = await ownProgram(context, LOG, LSP);
+    assert(own);
+    assert.equal((await run(own, [])).stdout, "<>\n");
+    assert.equal(await readFile(join(place(context), "told"), "utf8"), "<>\n");
+  } finally {
+    if (before === undefined) delete process.env.PYTHONPATH;
+    else process.env.PYTHONPATH = before;
+  }
 });
