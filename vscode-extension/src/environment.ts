@@ -3,6 +3,7 @@
  * this extension makes for itself, else those on the search path.
  */
 import { existsSync } from "node:fs";
+import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import * as vscode from "vscode";
 
@@ -28,7 +29,7 @@ export function serverCommand(
   context: vscode.ExtensionContext,
   log: vscode.LogOutputChannel,
 ): Promise<Program> {
-  const [command, ...args] = settings().get<string[]>("server.command", []);
+  const { command, args } = givenCommand();
   if (command) return Promise.resolve({ command, args, env: {} });
   return find(SERVER, context, log);
 }
@@ -38,7 +39,7 @@ export function cliCommand(
   context: vscode.ExtensionContext,
   log: vscode.LogOutputChannel,
 ): Promise<Program> {
-  const [command, ...args] = settings().get<string[]>("server.command", []);
+  const { command, args } = givenCommand();
   if (!command) return find(CLI, context, log);
   const beside = besideServer(command, args);
   if (beside) return Promise.resolve(beside);
@@ -47,12 +48,23 @@ export function cliCommand(
   throw new Error(`There is no command copydraft beside ${command}, nor on the search path.`);
 }
 
+/** What `copydraft.server.command` says; `command` is "" where it says nothing. */
+function givenCommand(): { command: string; args: string[] } {
+  const [command = "", ...args] = settings().get<string[]>("server.command", []);
+  return { command: atHome(command), args };
+}
+
+/** A path with the user's home in place of a `~`, as shells write it. */
+export function atHome(path: string): string {
+  return path.replace(/^~(?=\/)/, homedir());
+}
+
 async function find(
   name: string,
   context: vscode.ExtensionContext,
   log: vscode.LogOutputChannel,
 ): Promise<Program> {
-  const python = settings().get<string>("python", "").trim();
+  const python = atHome(settings().get<string>("python", "").trim());
   if (python) return ofPython(python, name, log);
   const own = await ownProgram(context, log, name);
   if (own) return own;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
-import { besideServer, problemOfPython } from "../src/environment";
+import { atHome, besideServer, problemOfPython } from "../src/environment";
 import { faultOf, run } from "../src/programs";
 import { Stages } from "../src/setup";
 import { test } from "./runner";
@@ -31,6 +31,12 @@ test("a server that Python runs as a module has the command line beside it", () 
 
 test("no command line is made up beside a server that has none", () => {
   assert.equal(besideServer("/nowhere/copydraft-lsp", []), undefined);
+});
+
+test("a path in the settings may begin with the user's home as shells write it", () => {
+  assert.equal(atHome("~/venv/bin/python"), `${homedir()}/venv/bin/python`);
+  assert.equal(atHome("/opt/~/python"), "/opt/~/python");
+  assert.equal(atHome("copydraft-lsp"), "copydraft-lsp");
 });
 
 test("a Python without copydraft is told by its own words", async () => {
