@@ -572,6 +572,8 @@ return {
     end
     return same
   end,
+  -- What is typed is drafted from 50 ms later; Neovim alone would keep it back for 150.
+  flags = { debounce_text_changes = 20 },
   capabilities = { experimental = { copydraft = { asks = true } } },
   handlers = { ['copydraft/delta'] = on_delta, ['copydraft/resync'] = on_resync },
   on_exit = vim.schedule_wrap(function(_, _, client_id)

@@ -68,6 +68,14 @@ def test_two_buffers_that_change_their_names_are_both_there(vim: Neovim, file: P
     assert documents(vim) == 2
 
 
+def test_what_is_typed_is_kept_back_for_twenty_milliseconds_at_most(
+    vim: Neovim, file: Path
+) -> None:
+    vim.open(file)
+    flags = vim.lua("return vim.lsp.get_clients({ name = 'copydraft' })[1].flags")
+    assert flags == {"debounce_text_changes": 20}
+
+
 def test_filetypes_of_the_users_choice_are_kept_to(vim: Neovim, file: Path) -> None:
     vim.lua("vim.lsp.config('copydraft', { filetypes = { 'python' } })")
     vim.command(f"edit {file.with_name('notes')}")
