@@ -297,6 +297,19 @@ def test_a_directory_that_is_added_for_all_workspaces_is_taken_in_while_they_are
     until(lambda: {corpus for corpus, _ in found(workspace, "four five")} == {"global"})
 
 
+def test_a_library_that_is_installed_as_a_directory_is_added_is_not_forgotten(
+    make: Make, tmp_path: Path
+) -> None:
+    file = tmp_path / "directories"
+    root = write(tmp_path / "w", a="one two three")
+    corpora = make(additions_file=file)
+    workspace = opened(corpora, root)
+    path = install(root, "pkg", "four five six")
+    additions.add(file, write(tmp_path / "library", b="seven eight nine"))
+    corpora.refresh()
+    until(lambda: found(workspace, "four five") == {("global", path)})
+
+
 def test_a_killed_indexing_process_costs_a_warning_and_is_started_again(
     make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -201,7 +201,7 @@ class Corpora:
         if added != self._seen_additions:  # by the command line, meanwhile
             self._seen_additions = added
             for workspace in opened:
-                self._know(workspace)
+                workspace.update(only=None, keys=self._know(workspace))
         for name, snapshots in self.snapshots.items():
             lost = set(snapshots.refresh({k for w in opened for k in w.keys(name)}))
             for workspace in opened:
