@@ -296,7 +296,9 @@ end
 --- Show an answer, or what there is of it, below what its window has of earlier ones.
 local function show_answer(shown, text)
   if api.nvim_buf_is_valid(shown.buffer) then
-    api.nvim_buf_set_lines(shown.buffer, shown.from, -1, false, as_lines(text))
+    -- There is none yet while the model thinks.
+    local lines = as_lines(text == '' and '…' or text)
+    api.nvim_buf_set_lines(shown.buffer, shown.from, -1, false, lines)
   end
 end
 

@@ -286,6 +286,18 @@ def test_an_explanation_streams_into_a_window(vim: Neovim, file: Path) -> None:
     vim.until("return vim.api.nvim_win_get_config(0).relative == ''")
 
 
+def test_while_the_model_thinks_an_explanation_is_a_dot_dot_dot(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("1CopydraftExplain hold")
+    vim.until("return vim.fn.getline(1) == 'holding'")
+    vim.lua("""
+        local client = vim.lsp.get_clients({ name = 'copydraft' })[1]
+        local id = next(package.loaded['copydraft.state'].explanations)
+        client.handlers['copydraft/delta'](nil, { kind = 'explain', id = id, text = '' })
+    """)
+    assert vim.lines == ["…"]
+
+
 def test_an_explanation_can_be_asked_on_about_in_its_window(vim: Neovim, file: Path) -> None:
     vim.open(file)
     vim.command("1CopydraftExplain echo it adds")
