@@ -46,6 +46,15 @@ export class QuietClient extends LanguageClient {
     }
   }
 
+  /** One that ends meanwhile misses nothing: another one is told of whole documents. */
+  override async sendNotification(type: unknown, params?: unknown): Promise<void> {
+    try {
+      await super.sendNotification(type as string, params);
+    } catch (error) {
+      this.warn(String(error), undefined, false);
+    }
+  }
+
   /** What goes wrong is told where it was caused, not a second time. */
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 
 import { buttonsOf, Fault } from "../src/faults";
+import { QuietClient } from "../src/launch";
 import {
   command,
   edit,
@@ -143,6 +144,12 @@ test("edits and restarts while the server starts leave one server", async () => 
   await until("the old ones are gone", () => server.has("copydraft.edit"));
   for (let left = 200; left > 0 && (await languageServers()).length !== 1; left--) await pause();
   assert.equal((await languageServers()).length, 1);
+});
+
+test("what a server that has ended was to be told is no fault", async () => {
+  const gone = new QuietClient("gone", "Gone", () => Promise.reject(new Error("gone")), {});
+  await assert.rejects(gone.start());
+  await gone.sendNotification("textDocument/didChange", {});
 });
 
 test("a server that ends at once is told of, with how it ended", async () => {
