@@ -72,6 +72,7 @@ def isolated(home: Path, **more: str) -> dict[str, str]:
         "XDG_STATE_HOME": "state",
         "XDG_CACHE_HOME": "cache",
         "XDG_RUNTIME_DIR": "run",
+        "TMPDIR": "tmp",
     }
     for place in places.values():
         (home / place).mkdir(parents=True, exist_ok=True)
