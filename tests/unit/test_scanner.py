@@ -267,6 +267,24 @@ def test_changed_paths_are_judged_as_a_scan_would(root: Path) -> None:
     assert looked(root, ".") == found(root)
 
 
+def test_the_rules_of_a_directory_are_read_once_for_all_paths(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"sub/deep/{number}.py" for number in range(20)]
+    write(root, *names)
+    read: list[str] = []
+    stat = Path.stat
+
+    def noted(path: Path, **options: bool) -> os.stat_result:
+        if path.name == ".gitignore":
+            read.append(path.relative_to(root).as_posix())
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", noted)
+    assert looked(root, *names) == set(names)
+    assert read == [".gitignore", "sub/.gitignore", "sub/deep/.gitignore"]
+
+
 def test_changed_paths_behind_a_link_are_left_out(root: Path, tmp_path: Path) -> None:
     write(tmp_path, "outside/a.py")
     (root / "out").symlink_to(tmp_path / "outside")

@@ -98,22 +98,17 @@ class Scanner:
             FileProblem: a directory cannot be listed though it is there.
         """
         above_root = self._rules()
+        entered: dict[str, Ignored | None] = {"": self._below("", above_root)}
         for path in paths:
             if not path.is_relative_to(self._root):
                 continue
             *above, name = ("", *path.relative_to(self._root).parts)
-            rules = above_root
             if not name:
-                yield from self._walk("", rules)
+                yield from self._walk("", above_root)
                 continue
-            base = ""
-            for part in above[1:]:
-                rules = rules.below(self._root / base, base)
-                if not self._enters(base, part, rules):
-                    break
-                base += f"{part}/"
-            else:
-                rules = rules.below(self._root / base, base)
+            base = "".join(f"{part}/" for part in above[1:])
+            rules = self._rules_in(base, entered)
+            if rules is not None:
                 yield from self._entry(base, name, rules)
 
     def leaves_out(self, name: str) -> bool:
@@ -139,15 +134,28 @@ class Scanner:
     def _rules(self) -> Ignored:
         return NOTHING_IGNORED if self._library else rules_above(self._root)
 
+    def _below(self, base: str, rules: Ignored) -> Ignored:
+        """The rules in the directory `base`, given those of its parent."""
+        return rules.below(self._root / base, base) if self._own else rules
+
+    def _rules_in(self, base: str, entered: dict[str, Ignored | None]) -> Ignored | None:
+        """The rules in the directory `base`, None if it is left out; `entered` is added to."""
+        if base not in entered:
+            above, _, name = base[:-1].rpartition("/")
+            above += "/" * bool(above)
+            rules = self._rules_in(above, entered)
+            if rules is not None:
+                rules = self._below(base, rules) if self._enters(above, name, rules) else None
+            entered[base] = rules
+        return entered[base]
+
     def _walk(self, base: str, rules: Ignored) -> Iterator[FoundFile]:
         """Files below the directory `base`, "" or ending in /; rules are those of its parent."""
         waiting = [(base, rules)]
         while waiting:
             base, rules = waiting.pop()
-            directory = self._root / base
-            if self._own:
-                rules = rules.below(directory, base)
-            for name in self._names(directory):
+            rules = self._below(base, rules)
+            for name in self._names(self._root / base):
                 status = self._status(base, name)
                 if status is None:
                     continue
