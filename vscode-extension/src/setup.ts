@@ -28,6 +28,8 @@ const MARK = "payload.txt";
 /** The path of the Python that the user chose. */
 const CHOSEN = "python.txt";
 const ANY_PYTHON = "python3";
+const ELSEWHERE =
+  "it runs on Linux. Open the folder in WSL, or on a Linux machine by Remote-SSH, and set it up there.";
 const TITLE = "Setting up Copydraft";
 /** What the user tells the Pythons of their own would lead ours to other packages. */
 const ALONE: NodeJS.ProcessEnv = { PYTHONPATH: undefined, PYTHONHOME: undefined };
@@ -136,6 +138,7 @@ async function setUpOnce(
   log: vscode.LogOutputChannel,
   given: string | undefined,
 ): Promise<void> {
+  if (process.platform !== "linux") throw new HelpfulError(ELSEWHERE, []);
   await copyPayload(context);
   const python = await chosenPython(place(context), given);
   const location = vscode.ProgressLocation.Notification;

@@ -159,3 +159,20 @@ test("the packages of the user's own Pythons are not those of the extension's en
     else process.env.PYTHONPATH = before;
   }
 });
+
+test("where copydraft cannot run, nothing is set up, and it is told where it can", async () => {
+  const context = await packaged("1");
+  const real = Object.getOwnPropertyDescriptor(process, "platform");
+  assert(real);
+  Object.defineProperty(process, "platform", { ...real, value: "win32" });
+  try {
+    await assert.rejects(setUp(context, LOG), {
+      message:
+        "it runs on Linux. Open the folder in WSL, or on a Linux machine by Remote-SSH, and set it up there.",
+      buttons: [],
+    });
+  } finally {
+    Object.defineProperty(process, "platform", real);
+  }
+  assert.deepEqual(await readdir(place(context)), []);
+});
