@@ -121,16 +121,19 @@ local function draw(bufnr, edit, hunks)
   end
   for _, hunk in ipairs(hunks) do
     local first, last, lines = row + hunk[1], row + hunk[2], hunk[3]
-    for line = first, last - 1 do
-      local options = { line_hl_group = 'DiffDelete', strict = false }
+    -- Hidden while their lines are deleted.
+    local function mark(line, options)
+      options.strict, options.invalidate = false, true
       api.nvim_buf_set_extmark(bufnr, namespace, line, 0, options)
+    end
+    for line = first, last - 1 do
+      mark(line, { line_hl_group = 'DiffDelete' })
     end
     local virtual = vim.tbl_map(function(line)
       return { { line == '' and ' ' or line, 'DiffAdd' } }
     end, lines)
     if #virtual > 0 then
-      local options = { virt_lines = virtual, virt_lines_above = last == 0, strict = false }
-      api.nvim_buf_set_extmark(bufnr, namespace, math.max(last - 1, 0), 0, options)
+      mark(math.max(last - 1, 0), { virt_lines = virtual, virt_lines_above = last == 0 })
       if last == 0 then
         scroll_above(bufnr, #virtual)
       end

@@ -204,14 +204,18 @@ def test_an_equal_line_is_not_taken_for_the_deleted_one(
     assert vim.lines == left
 
 
-def test_an_edit_comes_back_with_its_deleted_lines(vim: Neovim, file: Path) -> None:
+def test_an_edit_goes_with_its_deleted_lines_and_comes_back_with_them(
+    vim: Neovim, file: Path
+) -> None:
     vim.open(file)
-    vim.command("3CopydraftEdit echo c = 2\n")
+    vim.command("2CopydraftEdit echo b = 2\n")
     vim.until_shown(":CopydraftAccept")
-    vim.type("Gdd")
-    vim.until("return vim.fn.line('$') == 2")
-    vim.command("undo | CopydraftAccept")
-    assert vim.lines == ["a = 1", "b = 1", "c = 2"]
+    vim.command("2delete")
+    assert vim.screen[:3] == ["a = 1", "c = 1", "~"]
+    vim.command("undo")
+    assert vim.screen[:4] == ["a = 1", "b = 1", "b = 2", "c = 1"]
+    vim.command("CopydraftAccept")
+    assert vim.lines == ["a = 1", "b = 2", "c = 1"]
 
 
 def test_text_typed_inside_while_it_is_written_ends_it(vim: Neovim, file: Path) -> None:
