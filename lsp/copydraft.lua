@@ -35,8 +35,8 @@ end
 local function client_of(bufnr)
   local client = attached(bufnr)
   if not client then
-    local nameless = api.nvim_buf_get_name(bufnr) == ''
-    say(nameless and 'give the buffer a name first (:file NAME)'
+    say(vim.bo[bufnr].buftype ~= '' and 'this window shows no file'
+      or api.nvim_buf_get_name(bufnr) == '' and 'give the buffer a name first (:file NAME)'
       or 'it is not attached to this buffer; see :checkhealth vim.lsp', vim.log.levels.WARN)
   end
   return client

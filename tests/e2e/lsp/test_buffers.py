@@ -76,6 +76,12 @@ def test_what_is_typed_is_kept_back_for_twenty_milliseconds_at_most(
     assert flags == {"debounce_text_changes": 20}
 
 
+def test_a_window_without_a_file_is_not_told_to_get_a_name(vim: Neovim) -> None:
+    vim.command("enew | set buftype=nofile")
+    vim.command("CopydraftEdit x")
+    vim.until_shown("this window shows no file")
+
+
 def test_filetypes_of_the_users_choice_are_kept_to(vim: Neovim, file: Path) -> None:
     vim.lua("vim.lsp.config('copydraft', { filetypes = { 'python' } })")
     vim.command(f"edit {file.with_name('notes')}")
