@@ -42,6 +42,8 @@ export class Server implements vscode.Disposable {
   private readonly loads = new vscode.EventEmitter<number>();
   private readonly settings: vscode.Disposable;
   private working = 0;
+  /** Documents whose new language the server is told when nothing is written any more. */
+  private readonly relabelled = new Set<vscode.TextDocument>();
   private reason = "";
   private unprepared = false;
 
@@ -194,6 +196,10 @@ export class Server implements vscode.Disposable {
   private work(step: number): void {
     this.working += step;
     this.loads.fire(this.working);
+    if (this.working > 0 || !this.client) return;
+    for (const { uri } of this.relabelled)
+      this.resync(this.client, uri.toString()).catch(this.ignore);
+    this.relabelled.clear();
   }
 
   private async startOnce(): Promise<void> {
@@ -277,6 +283,20 @@ export class Server implements vscode.Disposable {
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: { copydraft: serverSettings() },
       middleware: {
+        didOpen: async (document, next) => {
+          if (!this.relabelled.has(document)) await next(document);
+        },
+        // Another language closes and opens a document that is there all the time: what is being
+        // written in it would be lost.
+        didClose: async (document, next) => {
+          const there = vscode.workspace.textDocuments.includes(document);
+          if (there && this.working > 0) {
+            this.relabelled.add(document);
+            return;
+          }
+          this.relabelled.delete(document);
+          await next(document);
+        },
         executeCommand: (command, args: unknown[], next): vscode.ProviderResult<unknown> => {
           const instead = this.interceptors.get(command);
           return instead ? instead(args[0]) : next(command, args);

@@ -5,7 +5,7 @@ import {
   command,
   edit,
   gated,
-  messages,
+  extension,
   open,
   preview,
   previews,
@@ -200,19 +200,48 @@ test("an edit that waits for a decision outlives a change of the document's lang
   assert.equal(document.getText(), NEW);
 });
 
-test("a change of the document's language while the model writes ends the edit with a message", async () => {
+test("an edit that is being written outlives a change of the document's language", async () => {
   const { document } = await open(TEXT);
   const gate = gated(NEW);
-  const said = await messages(async () => {
-    const asked = edit(document, [0, 5], gate.instruction);
-    await until("the first change", () =>
-      previews().some((one) => one.document.getText().includes("b = 20")),
-    );
-    await vscode.languages.setTextDocumentLanguage(document, "ruby");
-    await asked;
-  });
-  assert.deepEqual(said, [
-    "Copydraft: the document was closed or renamed while the model wrote (ask again)",
-  ]);
-  await until("the preview is closed", () => previews().length === 0);
+  const asked = edit(document, [0, 5], gate.instruction);
+  await until("the first change", () =>
+    previews().some((one) => one.document.getText().includes("b = 20")),
+  );
+  await vscode.languages.setTextDocumentLanguage(document, "ruby");
+  await gate.open();
+  await asked;
+  await preview(MERGED);
+  await command("copydraft.acceptAll");
+  assert.equal(document.getText(), NEW);
 });
+
+test("the server is told a language that was changed while the model wrote", async () => {
+  const settings = vscode.workspace.getConfiguration("copydraft");
+  const { Workspace } = vscode.ConfigurationTarget;
+  await settings.update("disabledLanguages", ["ruby"], Workspace);
+  try {
+    const { document } = await open(TEXT);
+    assert.notDeepEqual(await actions(document), []);
+    const gate = gated(NEW);
+    const asked = edit(document, [0, 5], gate.instruction);
+    await until("a preview", () => previews().length > 0);
+    await vscode.languages.setTextDocumentLanguage(document, "ruby");
+    await gate.open();
+    await asked;
+    assert.deepEqual(await actions(document), []);
+  } finally {
+    await settings.update("disabledLanguages", undefined, Workspace);
+  }
+});
+
+/** The code actions that the server offers for the first line. */
+async function actions(document: vscode.TextDocument): Promise<unknown[]> {
+  const { server } = await extension();
+  const position = { line: 0, character: 0 };
+  const answer = await server.request<unknown[]>("textDocument/codeAction", {
+    textDocument: { uri: document.uri.toString() },
+    range: { start: position, end: { line: 1, character: 0 } },
+    context: { diagnostics: [] },
+  });
+  return answer ?? [];
+}
