@@ -2,6 +2,11 @@
 
 A path is judged for itself: that what is below an ignored directory is ignored, too, is up to who
 walks there. Everything is bytes to git; here they are characters up to U+00FF (`of_bytes`).
+
+Why not pathspec: it ignores directories that a list of exceptions (`*`, `!*/`, `!*.py`) lets git
+walk into, knows no `[[:alpha:]]`, and was seen to take 0.8 s for one name and six stars, where what
+is indexed must never be more than git would show, and a foreign repository must not stop the
+daemon.
 """
 
 from __future__ import annotations
