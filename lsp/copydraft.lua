@@ -99,10 +99,10 @@ local function unfold(bufnr, edit)
   end
 end
 
---- Scroll to lines above the buffer's first, where the window's top is: it ends at that line.
-local function scroll_above(bufnr, count)
+--- Scroll to lines above a window's first: Neovim shows them only then.
+local function scroll_above(bufnr, row, count)
   in_windows(bufnr, function()
-    if vim.fn.line('w0') == 1 then
+    if vim.fn.line('w0') == row + 1 then
       vim.fn.winrestview({ topfill = math.min(count, api.nvim_win_get_height(0) - 1) })
     end
   end)
@@ -133,9 +133,11 @@ local function draw(bufnr, edit, hunks)
       return { { line == '' and ' ' or line, 'DiffAdd' } }
     end, lines)
     if #virtual > 0 then
-      mark(math.max(last - 1, 0), { virt_lines = virtual, virt_lines_above = last == 0 })
-      if last == 0 then
-        scroll_above(bufnr, #virtual)
+      -- The line above the region may be in a fold, or not be there.
+      local above = last == row
+      mark(above and row or last - 1, { virt_lines = virtual, virt_lines_above = above })
+      if above then
+        scroll_above(bufnr, row, #virtual)
       end
     end
   end

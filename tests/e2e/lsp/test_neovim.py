@@ -116,6 +116,24 @@ def test_lines_that_come_before_the_first_are_on_the_screen(vim: Neovim, file: P
     assert vim.screen[:2] == ["a = 1", "b = 1"]
 
 
+def test_so_are_those_before_the_first_that_a_window_shows(vim: Neovim, file: Path) -> None:
+    file.write_bytes(TEXT + b"d = 1\n" * 50)
+    vim.open(file)
+    vim.type("2Gzt")
+    vim.until("return vim.fn.line('w0') == 2")
+    vim.command("2CopydraftEdit echo x = 1\nb = 1\n")
+    vim.until_shown(":CopydraftAccept")
+    assert vim.screen[:2] == ["x = 1", "b = 1"]
+
+
+def test_a_fold_above_the_edit_hides_none_of_it(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("set foldmethod=manual | 1,2fold")
+    vim.command("3CopydraftEdit echo x = 1\nc = 1\n")
+    vim.until_shown(":CopydraftAccept")
+    assert vim.screen[1:3] == ["x = 1", "c = 1"]
+
+
 def test_of_more_of_them_than_the_screen_holds_the_last_are_seen(vim: Neovim, file: Path) -> None:
     vim.open(file)
     many = "".join(f"import x{number}\n" for number in range(50))
