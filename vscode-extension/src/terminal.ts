@@ -19,12 +19,13 @@ const RUNS =
   'printf "\\nIt ended with status %s. Ctrl+C closes this terminal.\\n" "$?"; ' +
   `exec "$0" -c '${STAYS}' ${ENDED}`;
 
-/** The terminals by their names; one that was closed may still be here. */
+/** The terminals by their names and folders; one that was closed may still be here. */
 const opened = new Map<string, vscode.Terminal>();
 
-/** Run a command in a terminal of that name; one in which it still runs is shown instead. */
+/** Run a command in a terminal of that name; one in which it still runs there is shown instead. */
 export async function runInTerminal(name: string, program: Program, cwd?: string): Promise<void> {
-  const before = opened.get(name);
+  const key = `${name} ${cwd ?? ""}`;
+  const before = opened.get(key);
   if (before && vscode.window.terminals.includes(before)) {
     if (await isRunning(before)) {
       before.show();
@@ -41,7 +42,7 @@ export async function runInTerminal(name: string, program: Program, cwd?: string
     isTransient: true,
     ...(cwd !== undefined && { cwd }),
   });
-  opened.set(name, terminal);
+  opened.set(key, terminal);
   terminal.show();
 }
 

@@ -55,6 +55,12 @@ test("a command that still runs in its terminal is not begun again", async () =>
   assert.deepEqual(named(), [before]);
 });
 
+test("a command that still runs in one folder is begun in another", async () => {
+  await runInTerminal("test", { command: "sleep", args: ["60"], env: {} }, "/tmp");
+  await runInTerminal("test", { command: "sleep", args: ["60"], env: {} }, "/");
+  await until("two terminals", () => named().length === 2);
+});
+
 test("a command that has ended takes the terminal of the one before when it is run again", async () => {
   await runInTerminal("test", { command: "true", args: [], env: {} });
   const [before] = await until("a terminal", () => named().length === 1 && named());
