@@ -14,7 +14,17 @@ import {
 } from "vscode-languageclient/node";
 
 import { NotSetUp, serverCommand } from "./environment";
-import { asFault, DOCTOR, Fault, HelpfulError, RESTART, SHOW_LOGS, tell } from "./faults";
+import {
+  asFault,
+  CHOOSE_PYTHON,
+  DOCTOR,
+  Fault,
+  HelpfulError,
+  RESTART,
+  SET_UP,
+  SHOW_LOGS,
+  tell,
+} from "./faults";
 import { endOf, kill, launched, QuietClient } from "./launch";
 import type { Delta } from "./protocol";
 import { serverSettings } from "./settings";
@@ -230,13 +240,12 @@ export class Server implements vscode.Disposable {
     } catch (error) {
       const why =
         error instanceof Late ? error.message : endOf(this.child) || asFault(error).message;
+      const begun = this.child !== undefined;
       kill(this.child);
       this.client = undefined;
-      throw new HelpfulError(`the language server does not start: ${why}`, [
-        RESTART,
-        SHOW_LOGS,
-        DOCTOR,
-      ]);
+      // What has no process is not there, or cannot be run: to try it again is of no use.
+      const buttons = begun ? [RESTART, SHOW_LOGS, DOCTOR] : [SET_UP, CHOOSE_PYTHON, SHOW_LOGS];
+      throw new HelpfulError(`the language server does not start: ${why}`, buttons);
     }
   }
 

@@ -152,23 +152,39 @@ test("what a server that has ended was to be told is no fault", async () => {
   await gone.sendNotification("textDocument/didChange", {});
 });
 
-test("a server that ends at once is told of, with how it ended", async () => {
+/** What users are told, and offered, where that command is to start the server. */
+async function told(serverCommand: string[]): Promise<[string[], string[][]]> {
   const { server, status } = await extension();
   const settings = vscode.workspace.getConfiguration("copydraft");
   const given = settings.get("server.command");
   const set = (value: unknown): Thenable<void> =>
     settings.update("server.command", value, vscode.ConfigurationTarget.Workspace);
+  const buttons: string[][] = [];
   try {
-    const said = await messages(async (told) => {
-      await set(["/bin/sh", "-c", "head -c 1000 > /dev/null; exit 3"]);
-      await until("a message", () => told.length > 0);
-    });
-    assert.match(said.join(), /the language server does not start/);
+    const said = await messages(async (so) => {
+      await set(serverCommand);
+      await until("a message", () => so.length > 0);
+    }, buttons);
     assert.equal(status.state(), server.problem);
+    return [said, buttons];
   } finally {
     await set(given);
     await until("the server is back", () => server.running);
   }
+}
+
+test("a server that ends at once is told of, with how it ended", async () => {
+  const [said, buttons] = await told(["/bin/sh", "-c", "head -c 1000 > /dev/null; exit 3"]);
+  assert.match(said.join(), /the language server does not start/);
+  assert.deepEqual(buttons, [["Restart", "Show Logs", "Doctor"]]);
+});
+
+test("where the server's command is not there, a set-up is offered", async () => {
+  const [said, buttons] = await told(["/nowhere/copydraft-lsp"]);
+  assert.deepEqual(said, [
+    "Copydraft: the language server does not start: /nowhere/copydraft-lsp: spawn /nowhere/copydraft-lsp ENOENT",
+  ]);
+  assert.deepEqual(buttons, [["Set Up", "Choose Python…", "Show Logs"]]);
 });
 
 async function killServer(): Promise<void> {
