@@ -405,12 +405,16 @@ end
 
 --- What vim.lsp.enable() does when a filetype is set: some files have none, or get a name later.
 local function attach(bufnr)
-  local config = lsp.is_enabled and lsp.is_enabled('copydraft') and vim.deepcopy(lsp.config.copydraft)
-  local only = config and config.filetypes
-  local is_one = not only or vim.list_contains(only, vim.bo[bufnr].filetype)
-  if not config or not is_one or vim.bo[bufnr].buftype ~= '' then
+  local config = lsp.is_enabled and lsp.is_enabled('copydraft') and lsp.config.copydraft
+  local is_file = api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == ''
+  if not (config and is_file) or attached(bufnr) then
     return
   end
+  local only = config.filetypes
+  if only and not vim.list_contains(only, vim.bo[bufnr].filetype) then
+    return
+  end
+  config = vim.deepcopy(config)
   local root = config.root_dir
   local function start(found)
     config.root_dir = found
@@ -423,14 +427,17 @@ local function attach(bufnr)
   end
 end
 
+--- Then it is known whether the buffer is a terminal.
+local function attach_soon(bufnr)
+  vim.schedule(function()
+    attach(bufnr)
+  end)
+end
+
 on({ 'BufWinEnter', 'BufWritePost' }, function(event)
-  if not attached(event.buf) then
-    attach(event.buf)
-  end
+  attach_soon(event.buf)
 end)
-vim.schedule(function()
-  vim.iter(api.nvim_list_wins()):map(api.nvim_win_get_buf):each(attach)
-end)
+vim.iter(api.nvim_list_wins()):map(api.nvim_win_get_buf):each(attach_soon)
 
 local names = {}
 on('BufFilePre', function(event)
@@ -442,7 +449,7 @@ on('BufFilePost', function(event)
     client:notify('textDocument/didClose', { textDocument = { uri = names[event.buf] } })
     lsp.buf_detach_client(event.buf, client.id)
   end
-  attach(event.buf)
+  attach_soon(event.buf)
 end)
 
 on('OptionSet', function()
@@ -558,9 +565,10 @@ vim.keymap.set({ 'n', 'x' }, '<Plug>(copydraft-explain)', ':CopydraftExplain<CR>
 
 return {
   cmd = python_command('copydraft_lsp') or { 'copydraft-lsp' },
-  -- Any language. Buffers without a name all have one URI: they are left alone.
+  -- Any language. Buffers without a name all have one URI: they are left alone, as directories.
   root_dir = function(bufnr, on_dir)
-    if api.nvim_buf_get_name(bufnr) ~= '' then
+    local name = api.nvim_buf_get_name(bufnr)
+    if name ~= '' and vim.fn.isdirectory(name) == 0 then
       on_dir(vim.fs.root(bufnr, { '.git', '.hg', 'pyproject.toml', 'package.json', 'Cargo.toml' }))
     end
   end,

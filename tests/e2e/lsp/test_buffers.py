@@ -76,6 +76,13 @@ def test_what_is_typed_is_kept_back_for_twenty_milliseconds_at_most(
     assert flags == {"debounce_text_changes": 20}
 
 
+@pytest.mark.parametrize("command", ["terminal", "edit .", "help", "copen"])
+def test_what_is_no_file_is_none_of_them(vim: Neovim, file: Path, command: str) -> None:
+    vim.command(f"cd {file.parent} | {command}")
+    vim.open(file)
+    assert documents(vim) == 1
+
+
 def test_a_window_without_a_file_is_not_told_to_get_a_name(vim: Neovim) -> None:
     vim.command("enew | set buftype=nofile")
     vim.command("CopydraftEdit x")
