@@ -21,6 +21,7 @@ from copydraft.protocol import (
     Turn,
 )
 from tests.fixtures.serving import ANSWER, OPENING, REGION, Serving
+from tests.fixtures.tiny_models import FILL_MIDDLE
 
 MODELS = ["dense_model", "sliding_window_model", "hybrid_model", "short_conv_model"]
 LINES = "".join(f"value_{number} = {number}\n" for number in range(30))
@@ -87,6 +88,16 @@ def test_another_region_can_be_prepared_after_an_edit(
         other = Region(path="a.py", text=LINES, start=10, end=20)
         prepared = serving.submit(prepare_of(other)).prepared()
         serving.submit(edit_of(other)).wait()
+        assert serving.recorded[-1].reused_tokens >= prepared.prompt_tokens - 1
+
+
+def test_a_completion_takes_nothing_from_an_edit_that_is_prepared(
+    answering_model: Callable[..., Path],
+) -> None:
+    with serving_with(answering_model(ANSWER, after=FILL_MIDDLE)) as serving:
+        prepared = serving.submit(prepare_of(LONG)).prepared()
+        serving.complete("def f():\n    \n", 13).completion()
+        serving.submit(edit_of(LONG)).wait()
         assert serving.recorded[-1].reused_tokens >= prepared.prompt_tokens - 1
 
 

@@ -18,6 +18,7 @@ from copydraft.tokens import Document, Draft
 
 KINDS = ["dense_model", "sliding_window_model", "hybrid_model", "short_conv_model"]
 PROMPT = [(7 * i * i + 3 * i) % 250 for i in range(300)]
+OTHER = PROMPT[::-1]
 GREEDY = Sampling()
 TIE = 0.05
 """Above what the logits of these models differ by between widths (0.02 was the most seen)."""
@@ -295,3 +296,29 @@ def test_measuring_gives_a_cost_for_every_width_and_leaves_nothing_behind(engine
     assert set(measured.ms) == {1, 2, 3, 4, 6, 8, 9, 12, 16}
     assert 0 < measured.tie_threshold < 1
     assert len(engine.memory) == 0
+
+
+@pytest.mark.parametrize("name", ["dense_model", "hybrid_model", "short_conv_model"])
+def test_a_prompt_that_another_pushed_out_is_answered_as_if_it_had_stayed(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    path: Path = request.getfixturevalue(name)
+    engine = Engine(path, context=1024, threads=1, prefix_bytes=1 << 30)
+    Run(engine, NoDrafter())
+    stayed = Run(engine, NoDrafter())
+    Run(engine, NoDrafter(), prompt=OTHER)
+    back = Run(engine, NoDrafter())
+    engine.close()
+    assert back.stats.reused_tokens == stayed.stats.reused_tokens > 200
+    assert back.sequence.margins == stayed.sequence.margins
+    assert back.tokens == stayed.tokens
+
+
+def test_a_window_that_another_prompt_pushed_out_is_read_again(sliding_window_model: Path) -> None:
+    engine = Engine(sliding_window_model, context=1024, threads=1, prefix_bytes=1 << 30)
+    fresh = Run(engine, NoDrafter())
+    Run(engine, NoDrafter(), prompt=OTHER)
+    back = Run(engine, NoDrafter())
+    engine.close()
+    assert back.stats.reused_tokens == 0
+    assert back.sequence.margins == fresh.sequence.margins

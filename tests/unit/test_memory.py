@@ -13,6 +13,7 @@ class FakeContext:
 
     def __init__(self, rollback_limit: int | None) -> None:
         self.rollback_limit = rollback_limit
+        self.saves_all = True
         self.calls: list[tuple[str, int]] = []
         self.refuses = False
         self.saved = 0
@@ -21,11 +22,14 @@ class FakeContext:
         self.calls.append(("remove", start))
         return not self.refuses
 
-    def save_state(self, sequence: int) -> bytes:
+    def state_bytes(self, sequence: int, *, whole: bool = False) -> int:
+        return 1
+
+    def save_state(self, sequence: int, *, whole: bool = False) -> bytes:
         self.saved += 1
         return bytes([self.saved])
 
-    def load_state(self, sequence: int, state: bytes) -> bool:
+    def load_state(self, sequence: int, state: bytes, *, whole: bool = False) -> bool:
         self.calls.append(("load", state[0]))
         return not self.refuses
 
@@ -160,3 +164,24 @@ def test_guards_do_not_push_out_the_states_of_the_prompt() -> None:
         subject.guard()
         subject.decoded([1])
     assert subject.rollback(6) == 5
+
+
+def test_what_was_stashed_comes_back_with_the_states_to_roll_back_to() -> None:
+    subject, context = memory(8, 10)
+    subject.checkpoint()
+    stash = subject.stash()
+    subject.clear()
+    subject.decoded([99])
+    subject.unstash(stash)
+    assert subject.common_prefix(range(10)) == 10
+    assert context.calls[-2:] == [("remove", -1), ("load", 2)]
+    subject.decoded(range(10, 30))
+    assert subject.rollback(10) == 10
+
+
+def test_a_stash_that_is_refused_leaves_an_empty_memory() -> None:
+    subject, context = memory(None, 10)
+    stash = subject.stash()
+    context.load_state = lambda *_, **__: False  # type: ignore[method-assign]
+    subject.unstash(stash)
+    assert len(subject) == 0

@@ -12,6 +12,7 @@ from copydraft.engine.batch import Feed
 from copydraft.engine.cost import Calibration, calibrate
 from copydraft.engine.llama import MAX_ROWS, Context, Model
 from copydraft.engine.memory import SequenceMemory
+from copydraft.engine.prefix_cache import PrefixCache
 from copydraft.engine.sampling import Greedy, Picker, Sampled
 from copydraft.errors import Cancelled
 
@@ -54,9 +55,10 @@ class Engine:
         context: int,
         threads: int,
         gpu_layers: int = -1,
+        prefix_bytes: int = 0,
         progress: Callable[[float], bool] | None = None,
     ) -> None:
-        """Load a GGUF with memory for `context` tokens.
+        """Load a GGUF with memory for `context` tokens, and keep prompts of up to `prefix_bytes`.
 
         `progress` gets the share of the weights read, from 0 to 1; its answer False stops.
 
@@ -75,6 +77,7 @@ class Engine:
             self.model.close()
             raise
         self.memory = SequenceMemory(self._context, 0)
+        self._prefixes = PrefixCache(self.memory, prefix_bytes)
         self.chunk = _GPU_CHUNK if self.model.on_gpu else _CPU_CHUNK
 
     @property
@@ -93,6 +96,15 @@ class Engine:
         except Cancelled:
             self.memory.recover()
             raise
+
+    def reuse(self, tokens: Sequence[int], most: int) -> int:
+        """Have the start of `tokens` in memory, at most `most`; how many there are.
+
+        What stands behind them goes, unless all of `tokens` are there.
+        """
+        self._prefixes.seek(tokens)
+        reusable = min(self.memory.common_prefix(tokens), most)
+        return reusable if reusable == len(tokens) else self.memory.rollback(reusable)
 
     def logits(self, row: int) -> NDArray[np.float32]:
         return self._context.logits(row)

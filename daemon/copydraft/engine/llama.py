@@ -207,6 +207,11 @@ class Context:
             return None
         return int(llama_cpp.llama_n_rs_seq(self._context))
 
+    @property
+    def saves_all(self) -> bool:
+        """Whether a saved state has all tokens: of windows it has those that the next one sees."""
+        return int(llama_cpp.llama_model_n_swa(self._model.handle)) == 0
+
     def close(self) -> None:
         llama_cpp.llama_free(self._context)
         self._context = None
@@ -249,23 +254,31 @@ class Context:
     def remove(self, sequence: int, start: int) -> bool:
         return bool(llama_cpp.llama_memory_seq_rm(self._memory, sequence, start, -1))
 
-    def save_state(self, sequence: int) -> bytes:
-        """The recurrent part of a sequence's memory."""
-        flags = llama_cpp.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
-        size = llama_cpp.llama_state_seq_get_size_ext(self._context, sequence, flags)
+    def state_bytes(self, sequence: int, *, whole: bool = False) -> int:
+        """Size of what `save_state` gives."""
+        flags = _state_flags(whole=whole)
+        return int(llama_cpp.llama_state_seq_get_size_ext(self._context, sequence, flags))
+
+    def save_state(self, sequence: int, *, whole: bool = False) -> bytes:
+        """The recurrent part of a sequence's memory, or all of it."""
+        size = self.state_bytes(sequence, whole=whole)
         buffer = (ctypes.c_uint8 * size)()
         written = llama_cpp.llama_state_seq_get_data_ext(
-            self._context, buffer, size, sequence, flags
+            self._context, buffer, size, sequence, _state_flags(whole=whole)
         )
         return bytes(buffer[:written]) if written < size else bytes(buffer)
 
-    def load_state(self, sequence: int, state: bytes) -> bool:
-        flags = llama_cpp.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
+    def load_state(self, sequence: int, state: bytes, *, whole: bool = False) -> bool:
+        """Back to what was saved; False if llama.cpp refuses."""
         buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
         read = llama_cpp.llama_state_seq_set_data_ext(
-            self._context, buffer, len(state), sequence, flags
+            self._context, buffer, len(state), sequence, _state_flags(whole=whole)
         )
         return bool(read == len(state))
+
+
+def _state_flags(*, whole: bool) -> int:
+    return 0 if whole else int(llama_cpp.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)
 
 
 def _struct(batch: Batch) -> Any:

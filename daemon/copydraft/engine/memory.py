@@ -7,6 +7,10 @@ its answer can be believed:
 * recurrent and hybrid models with K snapshots: up to K tokens, fewer than the last pass decoded,
   once per pass;
 * otherwise a saved state is loaded and the tokens after it are decoded again.
+
+The memory of dense and recurrent models can be copied out whole and in again, and be rolled back
+then as before; that of sliding-window models comes back without what is behind the window, and a
+rollback would not tell.
 """
 
 from __future__ import annotations
@@ -25,14 +29,41 @@ class RollbackContext(Protocol):
 
     @property
     def rollback_limit(self) -> int | None: ...
+    @property
+    def saves_all(self) -> bool: ...
     def remove(self, sequence: int, start: int) -> bool: ...
-    def save_state(self, sequence: int) -> bytes: ...
-    def load_state(self, sequence: int, state: bytes) -> bool: ...
+    def state_bytes(self, sequence: int, *, whole: bool = False) -> int: ...
+    def save_state(self, sequence: int, *, whole: bool = False) -> bytes: ...
+    def load_state(self, sequence: int, state: bytes, *, whole: bool = False) -> bool: ...
 
 
 class _Checkpoint(NamedTuple):
     length: int
     state: bytes
+
+
+class Stash(NamedTuple):
+    """All that a memory held."""
+
+    tokens: list[int]
+    state: bytes
+    checkpoints: list[_Checkpoint]
+
+    @property
+    def bytes(self) -> int:
+        return len(self.state) + _bytes_of(self.checkpoints)
+
+
+def _bytes_of(checkpoints: Sequence[_Checkpoint]) -> int:
+    return sum(len(checkpoint.state) for checkpoint in checkpoints)
+
+
+def common_length(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens at the start of both are the same."""
+    shorter = min(len(one), len(other))
+    if list(one[:shorter]) == list(other[:shorter]):
+        return shorter
+    return next(i for i in range(shorter) if one[i] != other[i])
 
 
 class SequenceMemory:
@@ -51,10 +82,7 @@ class SequenceMemory:
 
     def common_prefix(self, tokens: Sequence[int]) -> int:
         """How many tokens at the start of `tokens` are in memory."""
-        shorter = min(len(tokens), len(self._tokens))
-        if list(tokens[:shorter]) == self._tokens[:shorter]:
-            return shorter
-        return next(i for i in range(shorter) if tokens[i] != self._tokens[i])
+        return common_length(self._tokens, tokens)
 
     def decoded(self, tokens: Sequence[int]) -> None:
         """Note that a pass put `tokens` behind the others."""
@@ -101,6 +129,31 @@ class SequenceMemory:
             self._cut(len(self))
         else:
             self._forget_after(self._restore(len(self)))
+
+    def stash_bytes(self) -> int | None:
+        """Size of what `stash` would copy; None where it would not be all."""
+        if not self._context.saves_all:
+            return None
+        state = self._context.state_bytes(self.sequence, whole=True)
+        return state + _bytes_of(self._checkpoints)
+
+    def stash(self) -> Stash:
+        """A copy of everything, to come back to after other text."""
+        state = self._context.save_state(self.sequence, whole=True)
+        return Stash(list(self._tokens), state, list(self._checkpoints))
+
+    def unstash(self, stash: Stash) -> None:
+        """Hold what was copied then, instead of what is there. One that is refused leaves nothing.
+
+        Raises:
+            EngineProblem: llama.cpp refused to clear the memory.
+        """
+        self.clear()
+        if self._context.load_state(self.sequence, stash.state, whole=True):
+            self._tokens = list(stash.tokens)
+            self._checkpoints = list(stash.checkpoints)
+        else:
+            self.clear()
 
     def clear(self) -> None:
         """Forget everything."""

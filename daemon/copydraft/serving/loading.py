@@ -24,6 +24,9 @@ from copydraft.serving.service import CostStore
 _log = logging.getLogger(__name__)
 
 _WIDEST_PASS = 64
+_PREFIX_BYTES = 1 << 30
+_PREFIX_SHARE = 16
+"""Of the machine's memory, kept prompts may take one part in so many."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,12 @@ def load(
     _check_fit(metadata, context, config.gpu_layers if on_card else 0)
     threads = config.threads or devices.physical_cores()
     engine = Engine(
-        path, context=context, threads=threads, gpu_layers=config.gpu_layers, progress=progress
+        path,
+        context=context,
+        threads=threads,
+        gpu_layers=config.gpu_layers,
+        prefix_bytes=min(_PREFIX_BYTES, devices.total_memory() // _PREFIX_SHARE),
+        progress=progress,
     )
     device = engine.model.device
     try:

@@ -21,9 +21,7 @@ def read_ahead(tokens: list[int], engine: Engine, client: Client) -> Prepared:
         EngineProblem: llama.cpp failed; the engine's memory is not to be trusted any more.
     """
     memory = engine.memory
-    reused = memory.common_prefix(tokens)
-    if reused < len(tokens):
-        reused = memory.rollback(reused)
+    reused = engine.reuse(tokens, len(tokens))
 
     def report() -> None:
         done = min(len(memory), len(tokens))

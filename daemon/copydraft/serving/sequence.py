@@ -86,8 +86,7 @@ class ActiveSequence:
         self._feed = Feed(0, 0, (), 0)
         self._shown = 0
         # The last prompt token is always decoded: its logits are needed.
-        reusable = min(self._memory.common_prefix(prompt), len(prompt) - 1)
-        self.meter.reused_tokens = self._memory.rollback(reusable)
+        self.meter.reused_tokens = engine.reuse(prompt, len(prompt) - 1)
         # Tokens in memory, from the first on, that were decoded as plain decoding does; what was
         # there before counts as such, since plain decoding would go on from it, too.
         self._exact = self.meter.reused_tokens
