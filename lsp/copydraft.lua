@@ -1,7 +1,7 @@
 -- copydraft in Neovim 0.11 and later: this repository on the runtimepath, then
 -- vim.lsp.enable('copydraft'). README.md, "Editors", has the commands, mappings and settings.
 
-local api, lsp = vim.api, vim.lsp
+local api, lsp, levels = vim.api, vim.lsp, vim.log.levels
 local EDIT, EXPLAIN, PREPARE = 'copydraft.edit', 'copydraft.explain', 'copydraft.prepare'
 local namespace = api.nvim_create_namespace('copydraft')
 local root = vim.fs.dirname(vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2)))
@@ -14,7 +14,11 @@ package.loaded['copydraft.state'] = state
 -- explanations: by name: buffer, from (row of the answer), client_id, request, session
 
 local function say(message, level)
-  vim.notify('copydraft: ' .. message, level or vim.log.levels.INFO)
+  vim.notify('copydraft: ' .. message, level or levels.INFO)
+end
+
+local function say_changed()
+  say('the buffer was changed meanwhile; ask again', levels.WARN)
 end
 
 local function python_command(module, ...)
@@ -37,7 +41,7 @@ local function client_of(bufnr)
   if not client then
     say(vim.bo[bufnr].buftype ~= '' and 'this window shows no file'
       or api.nvim_buf_get_name(bufnr) == '' and 'give the buffer a name first (:file NAME)'
-      or 'it is not attached to this buffer; see :checkhealth vim.lsp', vim.log.levels.WARN)
+      or 'it is not attached to this buffer; see :checkhealth vim.lsp', levels.WARN)
   end
   return client
 end
@@ -176,7 +180,7 @@ local function answered(bufnr, edit, err, result)
   edit.request = nil
   if err then
     forget(bufnr)
-    return say(err.message, vim.log.levels.ERROR)
+    return say(err.message, levels.ERROR)
   end
   edit.result = as_lines(result.text, bufnr)
   local hunks = hunks_between(edit.lines, edit.result)
@@ -193,9 +197,9 @@ end
 --- The buffer's client; nil, and the user is told, if no edit of it can begin now.
 local function client_for_edit(bufnr)
   if not vim.bo[bufnr].modifiable then
-    return say('this buffer cannot be changed (:set modifiable)', vim.log.levels.WARN)
+    return say('this buffer cannot be changed (:set modifiable)', levels.WARN)
   elseif state.edits[bufnr] then
-    return say('accept or reject the edit of this buffer first', vim.log.levels.WARN)
+    return say('accept or reject the edit of this buffer first', levels.WARN)
   end
   return client_of(bufnr)
 end
@@ -237,7 +241,7 @@ local function start_edit(bufnr, first, last, instruction)
     if not given or given == '' then
       cancel_request(reading)
     elseif api.nvim_buf_get_changedtick(bufnr) ~= tick then
-      say('the buffer was changed meanwhile; ask again', vim.log.levels.WARN)
+      say_changed()
     else
       edit_lines(bufnr, first, last, given)
     end
@@ -252,12 +256,10 @@ local function accept(bufnr)
   local row, last_row = region_rows(bufnr, edit)
   local now = row and api.nvim_buf_get_lines(bufnr, row, last_row, false)
   if not vim.deep_equal(now, edit.lines) then
-    return say('the lines were changed since; nothing is applied (:CopydraftReject)',
-      vim.log.levels.ERROR)
+    return say('the lines were changed since; nothing is applied (:CopydraftReject)', levels.ERROR)
   end
   if not vim.bo[bufnr].modifiable then
-    return say('this buffer cannot be changed; :set modifiable, then accept again',
-      vim.log.levels.ERROR)
+    return say('this buffer cannot be changed; :set modifiable, then accept again', levels.ERROR)
   end
   -- From below, so that rows stay right. Together they are one undo step.
   local hunks = hunks_between(edit.lines, edit.result)
@@ -482,8 +484,8 @@ local function run_here(start)
     local asked = command.arguments[1]
     local more = asked.instruction or asked.question
     local version = asked.textDocument.version
-    if version and version ~= vim.lsp.util.buf_versions[context.bufnr] then
-      return say('the buffer was changed meanwhile; ask again', vim.log.levels.WARN)
+    if version and version ~= lsp.util.buf_versions[context.bufnr] then
+      return say_changed()
     end
     start(context.bufnr, asked.range.start.line, asked.range['end'].line, more)
   end
@@ -520,7 +522,7 @@ local function doctor(bufnr)
   end)
   local ok, problem = pcall(vim.system, program, { text = true }, show)
   if not ok then
-    say(problem, vim.log.levels.ERROR)
+    say(problem, levels.ERROR)
   end
 end
 
@@ -532,7 +534,7 @@ end
 local function toggle_completion()
   local completion = lsp.inline_completion
   if not completion then
-    return say('completion needs Neovim 0.12', vim.log.levels.WARN)
+    return say('completion needs Neovim 0.12', levels.WARN)
   end
   completion.enable(not completion.is_enabled())
   say('completion is ' .. (completion.is_enabled() and 'on' or 'off'))
