@@ -154,10 +154,11 @@ def calibrate(
     for width in WIDTHS:
         if width > widest or (width > _SURELY and time.perf_counter() > deadline):
             continue
-        times.append(_timed(decode, tokens[:1]))
-        rewind()
+        if steady := _steady(times):
+            times.append(_timed(decode, tokens[:1]))
+            rewind()
         # Twice: a card's first launch of a kernel also loads it.
-        for _ in range(_REPEATS if _steady(times) else 1):
+        for _ in range(_REPEATS if steady else 1):
             seconds = _timed(decode, tokens[:width])
             best[width] = min(seconds, best.get(width, seconds))
             for row, (ids, expected) in enumerate(single[:width]):
