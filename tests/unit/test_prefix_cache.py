@@ -91,3 +91,8 @@ def test_a_prompt_that_is_larger_than_all_room_is_not_kept(most_bytes: int) -> N
 
 def test_a_memory_that_cannot_be_copied_whole_is_not_kept() -> None:
     assert read_in_turn(Reader(saves_all=False), EDIT, COMPLETION, EDIT) == [500, 300, 500]
+
+
+def test_the_prompt_that_is_wanted_makes_no_room_for_the_one_it_takes_the_place_of() -> None:
+    reader = Reader(most_bytes=800)
+    assert read_in_turn(reader, EDIT, EXPLANATION, EDIT, EXPLANATION) == [500, 400, 0, 0]

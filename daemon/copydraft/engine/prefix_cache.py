@@ -32,10 +32,11 @@ class PrefixCache:
             found = None
         lost = len(self._memory) - here
         # A prompt that mostly goes on from what is there makes it useless to others.
+        if found is not None:
+            self._kept.remove(found)
         if found is not None or lost > here:
             self._keep(lost)
         if found is not None:
-            self._kept.remove(found)
             self._memory.unstash(found)
 
     def _keep(self, lost: int) -> None:
@@ -45,6 +46,6 @@ class PrefixCache:
         size = self._memory.stash_bytes()
         if size is None or size > self._most_bytes:
             return
-        self._kept.append(self._memory.stash())
-        while sum(stash.bytes for stash in self._kept) > self._most_bytes:
+        while sum(stash.bytes for stash in self._kept) + size > self._most_bytes:
             del self._kept[0]
+        self._kept.append(self._memory.stash())
