@@ -96,3 +96,10 @@ def test_a_memory_that_cannot_be_copied_whole_is_not_kept() -> None:
 def test_the_prompt_that_is_wanted_makes_no_room_for_the_one_it_takes_the_place_of() -> None:
     reader = Reader(most_bytes=800)
     assert read_in_turn(reader, EDIT, EXPLANATION, EDIT, EXPLANATION) == [500, 400, 0, 0]
+
+
+def test_a_prompt_whose_beginning_is_shared_with_another_stays_kept() -> None:
+    alike = [*EDIT[:150], *range(350)]
+    reader = Reader()
+    # The edits begin alike, as all do with the instructions of their kind.
+    assert read_in_turn(reader, EDIT, COMPLETION, alike, EDIT) == [500, 300, 350, 0]

@@ -32,7 +32,8 @@ class PrefixCache:
             found = None
         lost = len(self._memory) - here
         # A prompt that mostly goes on from what is there makes it useless to others.
-        if found is not None:
+        if found is not None and 2 * common_length(found.tokens, tokens) > len(found.tokens):
+            # Else it stays for whoever wants the rest: prompts of a kind begin alike.
             self._kept.remove(found)
         if found is not None or lost > here:
             self._keep(lost)
