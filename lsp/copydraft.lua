@@ -326,7 +326,7 @@ local function ask_on(shown)
   end
   vim.ui.input({ prompt = 'Ask: ' }, function(question)
     if question and question ~= '' and api.nvim_buf_is_valid(shown.buffer) then
-      local lines = { '', '**' .. question .. '**', '', '…' }
+      local lines = as_lines('\n**' .. question .. '**\n\n…')
       api.nvim_buf_set_lines(shown.buffer, -1, -1, false, lines)
       shown.from = api.nvim_buf_line_count(shown.buffer) - 1
       explain(client, shown.buffer, shown, { session = shown.session, question = question })

@@ -338,6 +338,16 @@ def test_an_explanation_can_be_asked_on_about_in_its_window(vim: Neovim, file: P
     vim.until("return vim.fn.getline('$') == 'yes'")
 
 
+def test_a_question_may_have_several_lines(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.command("1CopydraftExplain echo it adds")
+    vim.until("return vim.fn.getline(1) == 'it adds'")
+    vim.lua("vim.ui.input = function(_, take) take('echo yes\\nand no') end")
+    vim.type("<CR>")
+    vim.until("return vim.fn.getline('$') == 'and no'")
+    assert vim.lines == ["it adds", "", "**echo yes", "and no**", "", "yes", "and no"]
+
+
 def test_closing_its_window_cancels_it(vim: Neovim, file: Path) -> None:
     vim.open(file)
     vim.command("1CopydraftExplain hold")
