@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,6 +16,7 @@ import pytest
 from copydraft.config import Config
 from copydraft.drafting.drafter import CopyDrafter
 from copydraft.drafting.policy import Policy
+from copydraft.engine.engine import Engine
 from copydraft.protocol import (
     DocumentOpened,
     DocumentUpdates,
@@ -27,7 +31,7 @@ from copydraft.protocol import (
     Region,
     Sampling,
 )
-from copydraft.serving import scheduler
+from copydraft.serving import loading, scheduler
 from copydraft.serving.service import ServingStatus
 from copydraft.tokens import Document
 from tests.fixtures.serving import ANSWER, OPENING, Serving
@@ -259,6 +263,32 @@ def test_unloading_frees_the_model_and_the_next_request_loads_it(serving: Servin
     assert serving.scheduler.snapshot().model is None
     assert serving.scheduler.unload() is False
     assert serving.edit().edit().text
+
+
+def test_nothing_of_a_cancelled_request_keeps_the_memory_of_an_unloaded_model(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its kept prompts may be a gigabyte, and the collector has little to do in an idle daemon."""
+    engines: list[weakref.ref[Engine]] = []
+    load = loading.load
+
+    def noted(*arguments: Any) -> loading.Loaded:
+        loaded = load(*arguments)
+        engines.append(weakref.ref(loaded.engine))
+        return loaded
+
+    monkeypatch.setattr(loading, "load", noted)
+    gc.disable()
+    try:
+        held = serving.edit(hold=True)
+        held.wait_for_text()
+        held.ticket.cancel()
+        held.release.set()
+        assert held.failure().code == "cancelled"
+        assert serving.scheduler.unload()
+        assert [engine() for engine in engines] == [None]
+    finally:
+        gc.enable()
 
 
 def test_the_status_is_told_while_a_model_is_being_unloaded(

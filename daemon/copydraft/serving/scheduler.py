@@ -246,10 +246,11 @@ class Scheduler:
         self._account(outcome.stats)
         if self._config.record:
             self._keep(kind, task, outcome, generation.workspace)
+        if outcome.error is not None:
+            # Raised, it would hold this frame, the frame it, and both the unloaded model's memory.
+            return self._failure(job, outcome.error, outcome.text)
+        stats = outcome.stats
         try:
-            if outcome.error is not None:
-                raise outcome.error
-            stats = outcome.stats
             result = task.finish(
                 outcome.text, stats.stop_reason, outcome.spans, stats, outcome.margins
             )
