@@ -75,6 +75,13 @@ def test_directories_below_a_directory_are_ignored_but_not_its_files(root: Path)
     assert "a/a/c.py" not in found(root)
 
 
+def test_one_directory_or_more_stand_before_a_slash_with_a_backslash(root: Path) -> None:
+    write_rules(root, b"**\\/c.py\n")
+    assert found(root) == untracked(root)
+    assert "c.py/a/a" in found(root)
+    assert "b/a/c.py" not in found(root)
+
+
 def test_a_byte_order_mark_is_no_part_of_the_first_pattern(root: Path) -> None:
     write_rules(root, b"\xef\xbb\xbfc.py\n")
     assert found(root) == untracked(root)

@@ -125,6 +125,11 @@ def _translated(text: str) -> str | None:
                 name.gap()
             elif at == len(text):
                 path.add(".*")
+            elif text[at] == "\\":
+                # To git, a / behind a backslash has a directory before it.
+                path.add("[^/]*/")
+                path.gap()
+                at += 2
             else:
                 path.gap()
                 at += 1
@@ -144,8 +149,8 @@ def _translated(text: str) -> str | None:
 def _stars(text: str, at: int) -> tuple[int, bool]:
     """Where the stars end that begin at `at`, and whether they match any number of directories."""
     end = len(text) - len(text[at:].lstrip("*"))
-    stand_alone = text[at - 1 : at] in ("", "/") and text[end : end + 1] in ("", "/")
-    return end, end - at > 1 and stand_alone
+    ends = text[end : end + 1] in ("", "/") or text[end : end + 2] == "\\/"
+    return end, end - at > 1 and text[at - 1 : at] in ("", "/") and ends
 
 
 def _sign(text: str, at: int) -> tuple[str | None, int]:
