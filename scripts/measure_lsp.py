@@ -5,7 +5,8 @@ rate for a while, how long requests and the daemon lag behind and how much memor
 then the same with many open documents. The daemon is one without a model.
 
 With `--model`, only the time from the command for an edit to the first streamed text, with a real
-daemon: at once, and with the prompt prepared as while its instruction is typed.
+daemon: at once, with the prompt prepared as while its instruction is typed, and with a completion
+between that and the command.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ EDITED = "".join(FUNCTION.format(number) for number in range(30))
 REGION = (61, 65)
 """Lines of one function, amid the others."""
 INSTRUCTION = "Rename width to w."
+WAYS = ("at once", "prepared", "prepared, then completed")
+"""How an edit comes to be asked for."""
 
 
 class _Nowhere:
@@ -180,17 +183,29 @@ async def typing(rate: int, seconds: int, others: int) -> dict[str, Any]:
         }
 
 
+async def complete(editor: Editor, uri: str) -> None:
+    """Have the place before the region completed, as if the user had typed there."""
+    params = types.InlineCompletionParams(
+        types.InlineCompletionContext(types.InlineCompletionTriggerKind.Invoked),
+        types.TextDocumentIdentifier(uri),
+        types.Position(REGION[0] - 1, 0),
+    )
+    await editor.client.text_document_inline_completion_async(params)
+
+
 async def first_text(model: str, repeats: int) -> dict[str, Any]:
     """Milliseconds from the command to the first delta; and of these, outside of the engine."""
-    waits: dict[str, list[float]] = {"at once": [], "prepared": []}
+    waits: dict[str, list[float]] = {way: [] for way in WAYS}
     outside: list[float] = []
     options = {"model": model}
     async with editing(folders=["file:///w"], options=options) as editor:
-        for number in range(1 + 2 * repeats):  # the first loads the model
-            way = "at once" if number % 2 else "prepared"
+        for number in range(1 + len(WAYS) * repeats):  # the first loads the model
+            way = WAYS[number % len(WAYS)]
             uri = editor.open(f"# {number}\n{EDITED}", f"file:///w/edited{number}.py")
-            if way == "prepared":
+            if way != "at once":
                 await editor.command("copydraft.prepare", editor.arguments(uri, REGION))
+            if way == "prepared, then completed":
+                await complete(editor, uri)
             editor.deltas.clear()
             started = time.perf_counter()
             arguments = editor.arguments(uri, REGION, instruction=INSTRUCTION, id=f"edit {number}")
@@ -205,8 +220,7 @@ async def first_text(model: str, repeats: int) -> dict[str, Any]:
         async with await Client.connect() as client:
             await client.stop()
     return {
-        "at once": [round(ms) for ms in waits["at once"]],
-        "prepared": [round(ms) for ms in waits["prepared"]],
+        **{way: [round(ms) for ms in waits[way]] for way in WAYS},
         "outside of the engine": [round(ms, 1) for ms in outside],
     }
 
