@@ -110,6 +110,13 @@ def test_no_pattern_takes_forever(root: Path, rules: bytes) -> None:
     assert (deep / ("a" * 200)).relative_to(root).as_posix() in found(root)
 
 
+def test_nothing_is_taken_from_where_more_is_ignored_than_can_be_read(root: Path) -> None:
+    write_rules(root, b"", deeper=b"c.py\n" + b"# long\n" * 200_000)
+    kept = found(root)
+    assert "a/c.py" not in kept | untracked(root)
+    assert "b/c.py" in kept
+
+
 @pytest.fixture
 def rules_of_the_user(isolated_home: Path) -> Path:
     rules = isolated_home / "my rules"

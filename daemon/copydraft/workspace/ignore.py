@@ -11,10 +11,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from copydraft.workspace.patterns import Pattern, of_bytes, parse
+from copydraft.workspace.patterns import EVERYTHING, Pattern, of_bytes, parse
 
 _LARGEST_BYTES = 1 << 20
-"""No one wrote a longer list of patterns."""
+"""No one wrote a longer list of patterns: it is not read, and may ignore everything."""
 _PATIENCE_S = 5.0
 _KEPT_S = 10.0
 """To ask git takes 5 ms, and an editor may open hundreds of documents at once."""
@@ -83,8 +83,10 @@ def _patterns(path: Path, *, follow_links: bool = True) -> list[Pattern]:
     """Those of a file, the last one first; none if it cannot be read."""
     try:
         status = path.stat(follow_symlinks=follow_links)
-        if status.st_size > _LARGEST_BYTES or not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             return []
+        if status.st_size > _LARGEST_BYTES:
+            return [EVERYTHING]
         text = of_bytes(path.read_bytes().removeprefix(codecs.BOM_UTF8))
     except OSError:
         return []

@@ -57,6 +57,9 @@ class Pattern(NamedTuple):
         return self.regex.fullmatch(name if self.of_name else path) is not None
 
 
+EVERYTHING = Pattern(re.compile(".*", re.DOTALL), ignores=True, of_name=True, of_directory=False)
+
+
 def parse(line: str) -> Pattern | None:
     """The pattern of a line without its end; None if it is a comment or can match nothing."""
     if line.startswith("#"):
