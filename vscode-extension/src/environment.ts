@@ -7,16 +7,17 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import * as vscode from "vscode";
 
-import { CHOOSE_PYTHON, HelpfulError, SET_UP, SHOW_LOGS } from "./faults";
+import { CHOOSE_PYTHON, HelpfulError, SET_UP, SHOW_LOGS, SHOW_PROGRESS } from "./faults";
 import { type Program, run } from "./programs";
-import { ownProgram } from "./setup";
+import { isSettingUp, ownProgram } from "./setup";
 
 export type { Program } from "./programs";
 
 /** No copydraft is here yet. */
 export class NotSetUp extends HelpfulError {
   constructor() {
-    super("it is not set up yet.", [SET_UP, CHOOSE_PYTHON]);
+    if (isSettingUp()) super("it is still being set up.", [SHOW_PROGRESS]);
+    else super("it is not set up yet.", [SET_UP, CHOOSE_PYTHON]);
   }
 }
 

@@ -26,6 +26,8 @@ export const CHOOSE_PYTHON: Button = ["Choose Python…", "copydraft.choosePytho
 export const CHOOSE_MODEL: Button = ["Choose Model…", "copydraft.chooseModel"];
 export const DOCTOR: Button = ["Doctor", "copydraft.doctor"];
 export const RESTART: Button = ["Restart", "copydraft.restart"];
+/** Progress is in a notification, which may be hidden by now. */
+export const SHOW_PROGRESS: Button = ["Show Progress", "notifications.showList"];
 const RESTART_DAEMON: Button = ["Restart Daemon", "copydraft.daemonRestart"];
 
 /** What helps against faults of the language server's, by their codes. */

@@ -115,6 +115,14 @@ export function carriesPayload(context: vscode.ExtensionContext): boolean {
 }
 
 let running: Promise<void> | undefined;
+const changes = new vscode.EventEmitter<void>();
+/** A set-up has begun or ended. */
+export const onSettingUp = changes.event;
+
+/** Whether an environment is being made or renewed now. */
+export function isSettingUp(): boolean {
+  return running !== undefined;
+}
 
 /**
  * Make or renew the environment, with progress in a notification: by that Python, or else by the
@@ -127,9 +135,12 @@ export function setUp(
   log: vscode.LogOutputChannel,
   python?: string,
 ): Promise<void> {
-  running ??= setUpOnce(context, log, python).finally(() => {
+  if (running) return running;
+  running = setUpOnce(context, log, python).finally(() => {
     running = undefined;
+    changes.fire();
   });
+  changes.fire();
   return running;
 }
 

@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 
 import type { Server } from "./client";
 import type { Stats, StatusAnswer } from "./protocol";
+import { isSettingUp, onSettingUp } from "./setup";
 
 const EVERY_MS = 20_000;
 /** How the language server says that no daemon was started yet. */
@@ -38,6 +39,9 @@ export class StatusBar implements vscode.Disposable {
         this.busy = count;
         this.show();
         if (wasBusy && count === 0) void this.refresh();
+      }),
+      onSettingUp(() => {
+        this.show();
       }),
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (event.affectsConfiguration("copydraft")) this.show();
@@ -76,8 +80,8 @@ export class StatusBar implements vscode.Disposable {
     const model = this.status?.daemon?.model?.name ?? this.last?.model ?? "";
     const parts = [shortName(model) || "Copydraft"];
     // Before it is set up there is nothing to show, and nothing has gone wrong.
-    const begins = this.server.lacksSetUp;
-    if (begins) parts.push("set up");
+    const begins = this.server.lacksSetUp || isSettingUp();
+    if (begins) parts.push(isSettingUp() ? "setting up" : "set up");
     this.item.command = begins ? "copydraft.setUp" : "copydraft.showStatistics";
     if (this.last) {
       const { output_tokens: all, copied_tokens: copied, tokens_per_s: speed } = this.last;
@@ -103,13 +107,14 @@ export class StatusBar implements vscode.Disposable {
   }
 
   private icon(): string {
-    if (this.busy > 0) return "loading~spin";
+    if (this.busy > 0 || isSettingUp()) return "loading~spin";
     if (this.problem) return "error";
     return this.server.running ? "copy" : "circle-slash";
   }
 
   /** What the server does, or what is wrong; as screen readers tell it. */
   state(): string {
+    if (isSettingUp()) return "being set up";
     if (this.busy > 0) return "working";
     if (this.problem) return this.problem;
     if (this.server.lacksSetUp) return "not set up yet";

@@ -5,10 +5,10 @@ import * as vscode from "vscode";
 
 import type { Server } from "./client";
 import { cliCommand, NotSetUp, problemOfPython } from "./environment";
-import { tell } from "./faults";
+import { SHOW_PROGRESS, tell } from "./faults";
 import { chooseModel, downloadModel } from "./models";
 import { clearSetting, setSetting } from "./settings";
-import { setUp } from "./setup";
+import { isSettingUp, setUp } from "./setup";
 
 const WELCOMED = "copydraft.welcomed";
 const WALKTHROUGH = "copydraft.copydraft#copydraft.start";
@@ -52,6 +52,12 @@ export class Welcome implements vscode.Disposable {
   }
 
   private async setUp(python?: string): Promise<void> {
+    if (isSettingUp()) {
+      // Another Python would come too late.
+      if (python !== undefined) throw new NotSetUp();
+      await vscode.commands.executeCommand(SHOW_PROGRESS[1]);
+      return;
+    }
     const settings = vscode.workspace.getConfiguration("copydraft");
     for (const key of ["server.command", "python"]) {
       const given = settings.get<string | string[]>(key, "");

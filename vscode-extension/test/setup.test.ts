@@ -11,10 +11,13 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
 
+import type { Server } from "../src/client";
+import { NotSetUp } from "../src/environment";
 import { run } from "../src/programs";
 import { ownProgram, setUp } from "../src/setup";
+import { StatusBar } from "../src/status";
 import { script } from "./environment.test";
 import { messages, until } from "./fixtures";
 import { test } from "./runner";
@@ -175,4 +178,44 @@ test("where copydraft cannot run, nothing is set up, and it is told where it can
     Object.defineProperty(process, "platform", real);
   }
   assert.deepEqual(await readdir(place(context)), []);
+});
+
+/** Do something while a set-up is under way. */
+async function amidSetUp(act: () => Promise<void>): Promise<void> {
+  const context = await packaged("1");
+  const gate = join(place(context), "gate");
+  const waits = `while [ ! -e "${gate}" ]; do sleep 0.02; done\n`;
+  const settingUp = setUp(context, LOG, await script("python", waits + MAKES));
+  try {
+    await act();
+  } finally {
+    await writeFile(gate, "");
+    await settingUp;
+  }
+}
+
+test("who asks for something while copydraft is set up is told so, and shown how far it is", async () => {
+  await amidSetUp(() => {
+    const fault = new NotSetUp();
+    assert.equal(fault.message, "it is still being set up.");
+    assert.deepEqual(fault.buttons, [["Show Progress", "notifications.showList"]]);
+    return Promise.resolve();
+  });
+  assert.equal(new NotSetUp().message, "it is not set up yet.");
+});
+
+test("the status bar tells that copydraft is being set up", async () => {
+  const never = new vscode.EventEmitter<never>().event;
+  const server = { running: false, lacksSetUp: true, onRunning: never, onBusy: never };
+  const bar = new StatusBar(server as unknown as Server);
+  try {
+    await amidSetUp(() => {
+      assert.equal(bar.text, "Copydraft · setting up");
+      assert.equal(bar.state(), "being set up");
+      return Promise.resolve();
+    });
+    assert.equal(bar.text, "Copydraft · set up");
+  } finally {
+    bar.dispose();
+  }
 });
