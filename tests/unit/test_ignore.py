@@ -117,6 +117,17 @@ def test_nothing_is_taken_from_where_more_is_ignored_than_can_be_read(root: Path
     assert "b/c.py" in kept
 
 
+@pytest.mark.parametrize(
+    ("pattern", "kept"),
+    [(b"/" + b"**/*a" * 200_000, False), (b"!" + b"*a" * 500_000, True), (b"a" * 1_000_000, True)],
+)
+def test_no_pattern_that_is_longer_than_any_path_takes_minutes_to_read(
+    root: Path, pattern: bytes, kept: bool
+) -> None:
+    write_rules(root, pattern + b"\n")
+    assert ("b/c.py" in found(root)) == kept
+
+
 @pytest.fixture
 def rules_of_the_user(isolated_home: Path) -> Path:
     rules = isolated_home / "my rules"

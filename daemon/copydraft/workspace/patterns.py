@@ -16,6 +16,8 @@ import string
 from typing import NamedTuple
 
 _SPECIAL = frozenset("*?[\\")
+_LONGEST = 4096
+"""No path has more bytes. A longer pattern takes minutes to translate."""
 _ALL = frozenset(map(chr, range(256)))
 _GRAPHIC = frozenset(string.ascii_letters + string.digits + string.punctuation)
 _CLASSES = {
@@ -61,12 +63,17 @@ EVERYTHING = Pattern(re.compile(".*", re.DOTALL), ignores=True, of_name=True, of
 
 
 def parse(line: str) -> Pattern | None:
-    """The pattern of a line without its end; None if it is a comment or can match nothing."""
+    """The pattern of a line without its end; None if it is a comment or can match nothing.
+
+    One that is longer than any path is not understood, and may ignore everything.
+    """
     if line.startswith("#"):
         return None
     text = _without_blanks(line.partition("\0")[0])
     ignores = not text.startswith("!")
     text = text.removeprefix("!")
+    if len(text) > _LONGEST:
+        return EVERYTHING if ignores and not _SPECIAL.isdisjoint(text) else None
     of_directory = text.endswith("/")
     text = text.removesuffix("/")
     of_name = "/" not in text
