@@ -58,20 +58,15 @@ export class Welcome implements vscode.Disposable {
       await vscode.commands.executeCommand(SHOW_PROGRESS[1]);
       return;
     }
-    const settings = vscode.workspace.getConfiguration("copydraft");
-    for (const key of ["server.command", "python"]) {
-      const given = settings.get<string | string[]>(key, "");
-      if (given.length === 0) continue;
-      const keep = `Keep ${key}`;
-      const chosen = await vscode.window.showWarningMessage(
-        `The setting copydraft.${key} names a copydraft of your own. Set up another one and use it?`,
-        SET_UP,
-        keep,
-      );
-      if (chosen !== SET_UP) return;
-      await clearSetting(key);
-    }
+    const given = await givenUp(
+      ["server.command", "python"],
+      "Set up another one and use it?",
+      SET_UP,
+    );
+    if (!given) return;
     await setUp(this.context, this.log, python);
+    // Not before: one that fails leaves the user with what there was.
+    for (const key of given) await clearSetting(key);
     await this.restart();
     await ready(true);
     const chosen = await vscode.window.showInformationMessage(
@@ -94,7 +89,10 @@ export class Welcome implements vscode.Disposable {
       await this.setUp(file.fsPath);
       return;
     }
+    const given = await givenUp(["server.command"], "Use that Python's instead?", "Use It");
+    if (!given) return;
     await setSetting("python", file.fsPath);
+    for (const key of given) await clearSetting(key);
   }
 
   /** A small file without a name, with a function chosen in it that wants an edit. */
@@ -107,6 +105,25 @@ export class Welcome implements vscode.Disposable {
     editor.selection = new vscode.Selection(0, 0, document.lineCount, 0);
     await vscode.commands.executeCommand("copydraft.editSelection");
   }
+}
+
+/**
+ * Those of the settings that are set and name a copydraft of the user's own, once the user has
+ * agreed to give them up; undefined where they are to be kept.
+ */
+async function givenUp(
+  keys: readonly string[],
+  question: string,
+  yes: string,
+): Promise<string[] | undefined> {
+  const settings = vscode.workspace.getConfiguration("copydraft");
+  const set = keys.filter((key) => settings.get<string | string[]>(key, "").length > 0);
+  for (const key of set) {
+    const asked = `The setting copydraft.${key} names a copydraft of your own. ${question}`;
+    if ((await vscode.window.showWarningMessage(asked, yes, `Keep ${key}`)) !== yes)
+      return undefined;
+  }
+  return set;
 }
 
 function ready(value: boolean): Thenable<unknown> {

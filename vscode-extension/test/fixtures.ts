@@ -246,15 +246,16 @@ export function messages(
   return told("showErrorMessage", act, buttons);
 }
 
-/** The warnings that users get while `act` runs. */
-export function warnings(act: () => Promise<void>): Promise<string[]> {
-  return told("showWarningMessage", act, []);
+/** The warnings that users get while `act` runs, and answer by the button `answer`. */
+export function warnings(act: () => Promise<void>, answer?: string): Promise<string[]> {
+  return told("showWarningMessage", act, [], answer);
 }
 
 async function told(
   how: "showErrorMessage" | "showWarningMessage",
   act: (said: string[]) => Promise<void>,
   buttons: string[][],
+  answer?: string,
 ): Promise<string[]> {
   const said: string[] = [];
   const window = vscode.window as unknown as Record<typeof how, unknown>;
@@ -262,7 +263,7 @@ async function told(
   window[how] = (message: string, ...titles: string[]) => {
     said.push(message);
     buttons.push(titles);
-    return Promise.resolve(undefined);
+    return Promise.resolve(answer);
   };
   try {
     await act(said);

@@ -16,6 +16,7 @@ import "./models.test";
 import "./setup.test";
 import "./statistics.test";
 import "./terminal.test";
+import "./welcome.test";
 
 import { cleanUp } from "./fixtures";
 import { runAll } from "./runner";
