@@ -82,6 +82,13 @@ def test_one_directory_or_more_stand_before_a_slash_with_a_backslash(root: Path)
     assert "b/a/c.py" not in found(root)
 
 
+def test_stars_behind_a_slash_with_a_backslash_stand_for_directories(root: Path) -> None:
+    write_rules(root, b"b\\/**\n")
+    assert found(root) == untracked(root)
+    assert "a/c.py" in found(root)
+    assert "b/a/c.py" not in found(root)
+
+
 def test_a_byte_order_mark_is_no_part_of_the_first_pattern(root: Path) -> None:
     write_rules(root, b"\xef\xbb\xbfc.py\n")
     assert found(root) == untracked(root)

@@ -143,10 +143,10 @@ def _translated(text: str) -> str | None:
             else:
                 path.gap()
                 at += 1
-        elif text[at] == "/":
+        elif text[at] == "/" or text.startswith("\\/", at):
             path.add(name.regex() + "/")
             name = _Level("[^/]*")
-            at += 1
+            at += 1 if text[at] == "/" else 2
         else:
             regex, at = _sign(text, at)
             if regex is None:
