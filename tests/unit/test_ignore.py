@@ -171,6 +171,24 @@ def test_git_has_a_place_for_the_users_rules_where_none_is_named(
     assert "b/c.py" not in found(root)
 
 
+@pytest.mark.parametrize("library", [False, True], ids=["workspace", "directory for all"])
+def test_a_repository_that_lies_inside_has_rules_of_its_own(
+    root: Path, rules_of_the_user: Path, library: bool
+) -> None:
+    (root / ".git").rename(root / "b" / ".git")
+    (root / "b" / ".git" / "info" / "exclude").write_text("/a/\n")
+    git = ["git", "config", "core.excludesFile", str(rules_of_the_user)]
+    subprocess.run(git, cwd=root / "b", check=True)
+    inside = {
+        path.removeprefix("b/")
+        for path in (file.path for file in Scanner(root, library=library).scan())
+        if path.startswith("b/")
+    }
+    assert inside == untracked(root / "b")
+    assert "b/a" in inside
+    assert not {"a/b", "b/c.py"} & inside
+
+
 def test_git_is_not_asked_for_every_document(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     run = subprocess.run

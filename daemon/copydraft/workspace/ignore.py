@@ -39,9 +39,14 @@ class Ignored:
         self._rules = rules
 
     def below(self, directory: Path, base: str) -> Ignored:
-        """With the .gitignore of `directory`, which is `base` ("" or ending in /) from the root."""
-        patterns = _of_directory(directory)
-        return Ignored((*self._rules, _Rules(base, "", patterns))) if patterns else self
+        """With the .gitignore of `directory`, which is `base` ("" or ending in /) from the root.
+
+        And with what else holds in it where it is a repository.
+        """
+        found = _of_repository(directory) if _is_repository(directory) else []
+        found.append(_of_directory(directory))
+        rules = [_Rules(base, "", patterns) for patterns in found if patterns]
+        return Ignored((*self._rules, *rules)) if rules else self
 
     def __call__(self, path: str) -> bool:
         """Whether the path from the scanned root is ignored; that of a directory ends in /."""
@@ -59,19 +64,28 @@ NOTHING_IGNORED = Ignored(())
 
 
 def rules_above(root: Path) -> Ignored:
-    """What is said of `root` elsewhere: by the user, the repository and the .gitignore above."""
-    top = next((each for each in (root, *root.parents) if (each / ".git").exists()), None)
-    if top is None:
+    """What is said of `root` above it: by the user, the repository and each .gitignore there."""
+    top = next((each for each in (root, *root.parents) if _is_repository(each)), root)
+    if top == root:
         return NOTHING_IGNORED
     above = [each for each in reversed(root.parents) if each == top or top in each.parents]
-    users_file = _users_file(top, int(time.monotonic() / _KEPT_S))
-    found = [(top, _patterns(file)) for file in (users_file, _exclude_file(top / ".git"))]
+    found = [(top, patterns) for patterns in _of_repository(top)]
     found += [(directory, _of_directory(directory)) for directory in above]
-    rules = []
-    for directory, patterns in found:
-        way = root.relative_to(directory).as_posix()
-        rules.append(_Rules("", "" if way == "." else f"{way}/", patterns))
-    return Ignored(tuple(rules))
+    ways = [(f"{root.relative_to(directory).as_posix()}/", rules) for directory, rules in found]
+    return Ignored(tuple(_Rules("", way, rules) for way, rules in ways))
+
+
+def _is_repository(directory: Path) -> bool:
+    try:
+        return (directory / ".git").exists()
+    except OSError:  # not for us to look into
+        return False
+
+
+def _of_repository(top: Path) -> list[list[Pattern]]:
+    """What the user has ignored in all repositories, then what only this copy of one ignores."""
+    users_file = _users_file(top, int(time.monotonic() / _KEPT_S))
+    return [_patterns(users_file), _patterns(_exclude_file(top / ".git"))]
 
 
 def _of_directory(directory: Path) -> list[Pattern]:
