@@ -63,7 +63,9 @@ export function asFault(error: unknown): Error {
   const [first, last] = CONNECTION_LOST;
   if (code !== undefined && first <= code && code <= last)
     return new Fault("the language server ended", "connection");
-  return new Fault(message ?? String(error), data?.code ?? "");
+  // A button chooses and downloads models; terminals may not know the command that does.
+  const told = data?.hint?.includes("`copydraft model ") ? data.message : message;
+  return new Fault(told ?? String(error), data?.code ?? "");
 }
 
 /** What helps against a fault. */

@@ -63,12 +63,7 @@ test("an explanation that lacks its model offers to choose one, where it would s
     await explained("lack");
     assert.deepEqual(
       page.shown?.turns.map(({ problem, buttons }) => [problem, buttons]),
-      [
-        [
-          "m is not downloaded (run `copydraft model pull m`)",
-          ["Choose Model…", "Show Logs", "Doctor"],
-        ],
-      ],
+      [["m is not downloaded", ["Choose Model…", "Show Logs", "Doctor"]]],
     );
     page.say({ type: "help", turn: 0, button: 2 });
     await until("the doctor", () =>
