@@ -9,7 +9,7 @@ import { Explanations } from "./explain";
 import { tell } from "./faults";
 import { registerStatistics } from "./statistics";
 import { StatusBar } from "./status";
-import { Welcome } from "./welcome";
+import { began, Welcome } from "./welcome";
 
 /** What tests see of the extension. */
 export interface Api {
@@ -38,10 +38,9 @@ export function activate(context: vscode.ExtensionContext): Api {
     await server.restart();
   };
 
-  const welcome = new Welcome(context, log, server, restart);
   context.subscriptions.push(
     log,
-    welcome,
+    new Welcome(context, log, server, restart),
     registerStatistics(context, server),
     server,
     status,
@@ -55,7 +54,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     }),
   );
   // Not waited for: VS Code shows "Activating Extensions…" until this returns.
-  server.start().catch((error: unknown) => welcome.began(error));
+  server.start().catch((error: unknown) => began(context, error));
   return { server, edits, explanations, status };
 }
 

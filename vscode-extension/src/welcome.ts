@@ -41,16 +41,6 @@ export class Welcome implements vscode.Disposable {
     for (const each of this.subscriptions) each.dispose();
   }
 
-  /** Why the server did not start at activation: the first time, the walkthrough tells more. */
-  async began(error: unknown): Promise<void> {
-    if (error instanceof NotSetUp && !this.context.globalState.get(WELCOMED)) {
-      await this.context.globalState.update(WELCOMED, true);
-      await vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false);
-      return;
-    }
-    await tell(error);
-  }
-
   private async setUp(python?: string): Promise<void> {
     if (isSettingUp()) {
       // Another Python would come too late.
@@ -104,6 +94,22 @@ export class Welcome implements vscode.Disposable {
     const editor = await vscode.window.showTextDocument(document, column);
     editor.selection = new vscode.Selection(0, 0, document.lineCount, 0);
     await vscode.commands.executeCommand("copydraft.editSelection");
+  }
+}
+
+/**
+ * The server did not start with the window. That nobody has set copydraft up yet is no fault: the
+ * first time the walkthrough tells more, later the status bar offers it.
+ */
+export async function began(
+  { globalState }: vscode.ExtensionContext,
+  error: unknown,
+): Promise<void> {
+  if (!(error instanceof NotSetUp)) {
+    await tell(error);
+  } else if (!globalState.get(WELCOMED)) {
+    await globalState.update(WELCOMED, true);
+    await vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false);
   }
 }
 

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
 
+import { NotSetUp } from "../src/environment";
+import { HelpfulError } from "../src/faults";
+import { began } from "../src/welcome";
 import { command, extension, messages, until, warnings } from "./fixtures";
 import { test } from "./runner";
 
@@ -55,4 +58,15 @@ test("a Python that is chosen is used, though a server's command was named befor
   } finally {
     window.showOpenDialog = real;
   }
+});
+
+test("who has seen the walkthrough and set nothing up yet gets no message with every window", async () => {
+  const context = {
+    globalState: { get: () => true },
+  } as unknown as vscode.ExtensionContext;
+  const said = await messages(async () => {
+    await began(context, new NotSetUp());
+    await began(context, new HelpfulError("its environment is broken", []));
+  });
+  assert.deepEqual(said, ["Copydraft: its environment is broken"]);
 });
