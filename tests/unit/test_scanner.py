@@ -239,6 +239,21 @@ def test_what_a_directory_of_the_users_ignores_is_left_out_wherever_it_stands(ro
     assert {file.path for file in scanner.scan()} == {".gitignore", "a.py", "site-packages/d.py"}
 
 
+def test_what_the_repository_of_an_added_directory_ignores_is_left_out(root: Path) -> None:
+    write(root, ".git/HEAD", "mine/a.py", "mine/b.log")
+    write(root, ".gitignore", text="*.log\n")
+    assert {file.path for file in Scanner(root / "mine", library=True).scan()} == {"a.py"}
+
+
+@pytest.mark.parametrize("rules", ["vendor/\n", "vendor/*\n!vendor/c\n"])
+def test_a_directory_that_its_repository_ignores_can_be_added(root: Path, rules: str) -> None:
+    write(root, ".git/HEAD", "vendor/mine/a.py", "vendor/mine/b.log")
+    write(root, ".gitignore", text=f"*.log\n{rules}")
+    write(root, "vendor/.gitignore", text="*\n")  # as in environments
+    added = root / "vendor" / "mine"
+    assert {file.path for file in Scanner(added, library=True).scan()} == {"a.py", "b.log"}
+
+
 # --- some paths only ---
 
 

@@ -75,6 +75,18 @@ def rules_above(root: Path) -> Ignored:
     return Ignored(tuple(_Rules("", way, rules) for way, rules in ways))
 
 
+def is_ignored(directory: Path) -> bool:
+    """Whether the repository that a directory is in ignores it, or one above it."""
+    top = next((each for each in directory.parents if _is_repository(each)), directory)
+    base, rules = "", NOTHING_IGNORED.below(top, "")
+    for part in directory.relative_to(top).parts:
+        base += f"{part}/"
+        if rules(base):
+            return True
+        rules = rules.below(top / base, base)
+    return False
+
+
 def _is_repository(directory: Path) -> bool:
     try:
         return (directory / ".git").exists()

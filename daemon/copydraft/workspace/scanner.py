@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from copydraft.errors import FileProblem
 from copydraft.secret_names import is_secret
-from copydraft.workspace.ignore import NOTHING_IGNORED, Ignored, rules_above
+from copydraft.workspace.ignore import NOTHING_IGNORED, Ignored, is_ignored, rules_above
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -71,7 +71,8 @@ class Scanner:
         """Only files with one of `suffixes`, if any are given.
 
         In a library, what git ignores and other people's code is wanted. One of which all is
-        wanted is the user's own: what it ignores itself is left out.
+        wanted is the user's own: what is ignored in it is left out; where it is ignored itself,
+        by its own rules alone.
         """
         self._root = root.resolve()
         self._suffixes = suffixes
@@ -132,7 +133,9 @@ class Scanner:
         return rules(name)
 
     def _rules(self) -> Ignored:
-        return NOTHING_IGNORED if self._library else rules_above(self._root)
+        if not self._own or (self._library and is_ignored(self._root)):
+            return NOTHING_IGNORED
+        return rules_above(self._root)
 
     def _below(self, base: str, rules: Ignored) -> Ignored:
         """The rules in the directory `base`, given those of its parent."""
