@@ -243,7 +243,7 @@ class AnswerView:
         self._open.close()
 
     def show(self, event: Event) -> None:
-        if not isinstance(event, Delta):
+        if not isinstance(event, Delta) or not event.text:
             self._progress.show(event)
             return
         if self._stream is None:

@@ -22,7 +22,6 @@ class Hunk(NamedTuple):
     lines: list[str]
 
 
-_THINKING, _THOUGHT = "<think>", "</think>"
 _MARKDOWN = (".md", ".markdown", ".mdx", ".qmd")
 
 
@@ -74,24 +73,6 @@ class Preview:
             hunks.append(Hunk(i, i, new[j:]))
         return hunks
 
-    def explanation(self) -> tuple[str, list[Span]]:
-        """What the final answer will have of the text so far, and its spans.
-
-        Thinking before the answer is left out with the blank space around it, as the daemon does.
-        """
-        start = _answer_start(self.text)
-        spans = [
-            Span(
-                start=max(0, span.start - start),
-                end=span.end - start,
-                corpus=span.corpus,
-                path=span.path,
-            )
-            for span in self.spans
-            if span.end > start
-        ]
-        return self.text[start:], spans
-
     def _lines(self) -> list[str]:
         # The answer begins behind the fence, where that names a language before its line's end;
         # its last line may still grow.
@@ -99,16 +80,3 @@ class Preview:
         lines = [line.rstrip("\r") for line in text.split("\n")[:-1]]
         closed = next((k for k, line in enumerate(lines) if self._closing.fullmatch(line)), None)
         return lines[:closed]
-
-
-def _answer_start(text: str) -> int:
-    """Where the answer begins behind thinking; the text's end while that may still go on."""
-    start = _first_visible(text, 0)
-    if text.startswith(_THINKING, start):
-        end = text.find(_THOUGHT, start)
-        return len(text) if end < 0 else _first_visible(text, end + len(_THOUGHT))
-    return len(text) if _THINKING.startswith(text[start:]) else start
-
-
-def _first_visible(text: str, start: int) -> int:
-    return len(text) - len(text[start:].lstrip())

@@ -53,7 +53,7 @@ class DeltaParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     end: int
     """The region: lines [start, end)."""
     text: str
-    """The raw answer so far; of an explanation its Markdown, without the thinking before it."""
+    """The raw answer so far; Markdown for an explanation."""
     tokens: int
     spans: list[Any]
     """Parts of `text` and what they were copied from, in code points; corpus "": newly written."""
@@ -101,9 +101,6 @@ class Deltas:
         self._sent_at = self._loop.time()
         preview, where = self._preview, self._about.where()
         hunks = preview.hunks() if self._about.lines is not None else []
-        text, spans = preview.text, preview.spans
-        if self._about.kind == "explain":
-            text, spans = preview.explanation()
         params = DeltaParams(
             id=self._about.id,
             kind=self._about.kind,
@@ -111,9 +108,9 @@ class Deltas:
             version=where.version,
             start=where.start,
             end=where.end,
-            text=text,
+            text=preview.text,
             tokens=preview.tokens,
-            spans=spans,
+            spans=preview.spans,
             hunks=[
                 {"start": where.start + a, "end": where.start + b, "lines": lines}
                 for a, b, lines in hunks

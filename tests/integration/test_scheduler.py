@@ -18,6 +18,7 @@ from copydraft.drafting.drafter import CopyDrafter
 from copydraft.drafting.policy import Policy
 from copydraft.engine.engine import Engine
 from copydraft.protocol import (
+    Delta,
     DocumentOpened,
     DocumentUpdates,
     EditRequest,
@@ -346,6 +347,20 @@ def test_an_explanation_is_markdown_whose_spans_cover_it(
     result = serving.explain(Generation(model=str(model))).explanation()
     assert result.text == "Adds `a` and `b`."
     assert result.spans[-1].end == len(result.text)
+
+
+def test_thinking_is_in_no_delta_of_an_explanation(
+    serving: Serving, answering_model: Callable[..., Path]
+) -> None:
+    model = answering_model("<think>\nhm\n</think>\n\nAdds `a` and `b`.")
+    asked = serving.explain(Generation(model=str(model)))
+    result = asked.explanation()
+    deltas = [event for event in asked.events if isinstance(event, Delta)]
+    assert "".join(delta.text for delta in deltas) == "Adds `a` and `b`."
+    assert all(span.end <= len(delta.text) for delta in deltas for span in delta.spans)
+    # The clients see that something is being written.
+    assert deltas[0].tokens < result.stats.output_tokens
+    assert deltas[0].text == ""
 
 
 def test_a_stop_string_ends_the_answer_and_is_not_in_it(

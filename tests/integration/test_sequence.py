@@ -27,6 +27,8 @@ TIE = 0.05
 class Endless:
     """A reader that never has enough."""
 
+    hidden = 0
+
     def feed(self, delta: str) -> bool:
         return False
 

@@ -57,6 +57,25 @@ def test_thinking_and_blank_space_around_the_answer_are_dropped() -> None:
     assert result.spans == [Span(start=0, end=15)]
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (["It adds."], "It adds."),
+        (["\n<think>", "\nHm. It"], ""),
+        (["\n <th", "i"], ""),
+        (["<think>Hm.</thi", "nk>\n", "\nIt adds."], "It adds."),
+        (["<think>\n\n</think>\n\n"], ""),
+        (["<th", "is> is a tag"], "<this> is a tag"),
+        (["It adds.", "\n\n<think> is a tag"], "It adds.\n\n<think> is a tag"),
+    ],
+)
+def test_thinking_is_not_shown_while_it_is_written(written: list[str], shown: str) -> None:
+    reader = prepared().reader
+    for text in written:
+        reader.feed(text)
+    assert "".join(written)[reader.hidden :] == shown
+
+
 def test_an_explanation_cut_off_by_the_limit_still_explains() -> None:
     assert finished("It returns", "length").text == "It returns"
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from copydraft import terminal
+from copydraft.ask import AnswerView
 from copydraft.printable import printable
 from copydraft.protocol import Delta, Loading, Notice, Prefill, Queued, Span
 
@@ -103,6 +104,15 @@ def test_live_progress_shows_each_stage_and_then_leaves_the_line_empty() -> None
             progress.show(event)
             assert shown in file.getvalue()
     assert file.getvalue().endswith("\x1b[1A\x1b[2K")
+
+
+def test_while_a_model_thinks_about_an_explanation_its_progress_is_shown() -> None:
+    made, file = console(is_terminal=True)
+    with AnswerView(made, made) as view:
+        view.show(Delta(text="", spans=[], tokens=7))
+        assert "writing: 7 tokens" in file.getvalue()
+        view.show(Delta(text="It adds.", spans=[], tokens=9))
+    assert "It adds." in file.getvalue()
 
 
 def test_a_notice_stays_on_the_terminal() -> None:

@@ -47,6 +47,9 @@ _UNFINISHED = re.compile(r"(?:\s?\w{1,16}|\s?[^\w\s]+|\s+)\Z")
 class CompletionReader:
     """Follows a completion as it is written."""
 
+    hidden = 0
+    """Nothing stands before it."""
+
     def __init__(self, place: Place, beginning: str) -> None:
         """`beginning` is the answer's, and not yet the completion."""
         self._place = place

@@ -47,6 +47,9 @@ _DELETES_ALL = re.compile(
 class EditReader:
     """Follows an answer as it is written."""
 
+    hidden = 0
+    """Clients get all of it, to find the edit so far in."""
+
     def __init__(self, form: FormatReader, unchanged: str) -> None:
         """`unchanged`: the answer that would leave the region as it is."""
         self._form = form

@@ -6,7 +6,6 @@ model has read or written before is found in the prefix cache.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ _SYSTEM = "You explain code to a programmer. Answer in Markdown, briefly and to 
 _QUESTION = "Explain what this code does and how."
 _MAX_TOKENS = 512
 _LEAST_ROOM = 128
-_THINKING = re.compile(r"\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+_THINKING, _THOUGHT = "<think>", "</think>"
 
 
 class ExplainReader:
@@ -35,6 +34,9 @@ class ExplainReader:
 
     def __init__(self) -> None:
         self._endless = Endless()
+        self._beginning = ""
+        self.hidden = 0
+        """Characters before the explanation: thinking, and blank space."""
 
     @property
     def endless(self) -> bool:
@@ -42,7 +44,23 @@ class ExplainReader:
 
     def feed(self, delta: str) -> bool:
         """Take more of the answer; True: stop decoding, it is endless."""
+        if self.hidden == len(self._beginning):
+            self._beginning += delta
+            self.hidden = _start_of_explanation(self._beginning)
         return self._endless.feed(delta)
+
+
+def _start_of_explanation(answer: str) -> int:
+    """Where it begins behind thinking; the end while that may still go on."""
+    start = _first_visible(answer, 0)
+    if answer.startswith(_THINKING, start):
+        end = answer.find(_THOUGHT, start)
+        return len(answer) if end < 0 else _first_visible(answer, end + len(_THOUGHT))
+    return len(answer) if _THINKING.startswith(answer[start:]) else start
+
+
+def _first_visible(text: str, start: int) -> int:
+    return len(text) - len(text[start:].lstrip())
 
 
 @dataclass(frozen=True)
@@ -136,12 +154,10 @@ def finish(
             "the model repeated itself without end",
             "ask about fewer lines, or with a larger model",
         )
-    thinking = _THINKING.match(answer)
-    rest = answer[thinking.end() :] if thinking else answer
-    text = rest.strip()
+    start = _start_of_explanation(answer)
+    text = answer[start:].rstrip()
     if not text:
         raise AnswerRefused("the model's answer is empty", "ask again in other words")
-    start = len(answer) - len(rest.lstrip())
     parts = [Part(text, start, start + len(text))]
     return ExplainResult(
         text=text,

@@ -45,7 +45,10 @@ class Notice(Message, tag="notice"):
 
 
 class Delta(Message, tag="delta"):
-    """More of the raw answer. Spans count from the start of this delta's text and cover it."""
+    """More of the raw answer. Spans count from the start of this delta's text and cover it.
+
+    Of an explanation, the thinking before it is left out; there is no text in the deltas meanwhile.
+    """
 
     text: str
     spans: list[Span]

@@ -24,9 +24,13 @@ _DRAFT_BEHIND_PROMPT = 16
 
 
 class Reader(Protocol):
-    """Follows the answer's text; True once nothing more is wanted."""
+    """Follows the answer's text; `feed` gives True once nothing more is wanted."""
 
     def feed(self, delta: str) -> bool: ...
+    @property
+    def hidden(self) -> int:
+        """Characters before what is to be shown, of the text so far."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -209,10 +213,10 @@ class ActiveSequence:
         return ""
 
     def _show(self) -> None:
-        """Send on the text that came since the last time."""
-        start = self._shown
-        self._shown = len(self.stream.text)
-        if self._shown > start:
+        """Send on what came since the last time, though it may be no text to be shown."""
+        start = max(self._shown, self._reader.hidden)
+        before, self._shown = self._shown, len(self.stream.text)
+        if self._shown > before:
             self._emit(
                 Delta(
                     text=self.stream.text[start:],

@@ -82,14 +82,6 @@ async def test_the_cancel_command_names_the_request(editor: Editor, daemon: Runn
     await answered_cancelled(asked, daemon)
 
 
-async def test_thinking_is_in_no_delta_of_an_explanation(editor: Editor) -> None:
-    uri = editor.open(TEXT)
-    question = "echo <think> hm </think> it adds"
-    await editor.command(EXPLAIN, editor.arguments(uri, (0, 1), question=question, id="q"))
-    assert {delta.text for delta in editor.deltas} <= {"", "it", "itadds"}
-    assert editor.deltas[-1].text == "itadds"
-
-
 async def test_of_twenty_requests_the_one_that_is_not_cancelled_runs(
     editor: Editor, daemon: Running
 ) -> None:

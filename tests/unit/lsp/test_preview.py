@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,36 +82,6 @@ def test_spans_of_one_source_are_one() -> None:
         Span(start=5, end=6),
     ]
     assert (preview.text, preview.tokens) == ("a = 1!", 3)
-
-
-@pytest.mark.parametrize(
-    ("answer", "shown"),
-    [
-        ("It adds.", "It adds."),
-        ("\n<think>\nHm. It", ""),
-        ("\n <thi", ""),
-        ("<think>Hm.</think>\n\nIt adds.", "It adds."),
-        ("<think>\n\n</think>\n\n", ""),
-        ("<this> is a tag", "<this> is a tag"),
-        ("It adds.\n\n<think> is a tag", "It adds.\n\n<think> is a tag"),
-    ],
-)
-def test_an_explanation_is_shown_without_the_thinking_before_it(answer: str, shown: str) -> None:
-    preview = Preview(region_of(REGION))
-    preview.add(answer, [Span(start=0, end=len(answer))], 1)
-    assert preview.explanation()[0] == shown
-
-
-def test_spans_of_an_explanation_are_places_in_what_is_shown() -> None:
-    preview = Preview(region_of(REGION))
-    preview.add("<think>Hm", [Span(start=0, end=9, corpus="prompt", path="p")], 1)
-    preview.add(
-        "</think>It adds", [Span(start=0, end=11), Span(start=11, end=15, corpus="region")], 3
-    )
-    assert preview.explanation() == (
-        "It adds",
-        [Span(start=0, end=3), Span(start=3, end=7, corpus="region")],
-    )
 
 
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abcd")))
