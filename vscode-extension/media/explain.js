@@ -32,15 +32,17 @@ function show(turn, index) {
     helps.className = "helps";
     section.append(heading, answer, problem, helps);
     main.append(section);
-    shown[index] = { heading, answer, problem, helps, html: "" };
+    shown[index] = { heading, answer, problem, helps, html: "", titles: "" };
   }
   const { heading, answer, problem, helps, html } = shown[index];
   heading.textContent = turn.question;
   heading.hidden = !turn.question;
   problem.textContent = turn.problem;
   problem.hidden = !turn.problem;
-  // They come with the problem and stay.
-  if (helps.childElementCount === 0) helps.append(...turn.buttons.map(helping(index)));
+  if (shown[index].titles !== turn.buttons.join()) {
+    helps.replaceChildren(...turn.buttons.map(helping(index)));
+    shown[index].titles = turn.buttons.join();
+  }
   if (html !== turn.html) {
     // Made by markdown-it without HTML, links or images: see src/markdown.ts.
     const parts = () => [...answer.querySelectorAll("button, [tabindex]")];

@@ -4,13 +4,21 @@ import { basename } from "node:path";
 import * as vscode from "vscode";
 
 import type { Server } from "./client";
-import { asFault, type Button, buttonsOf, tell } from "./faults";
+import { asFault, type Button, buttonsOf, Fault, tell } from "./faults";
 import { lineFinder, lineNumbers, type LineOf, type NumberedLine, render } from "./markdown";
 import type { CommandTarget, ExplainAnswer, Stats } from "./protocol";
 import { linesOf } from "./session";
-import { activeTarget, asCommandTarget, givenTarget, isDocument, type Target } from "./target";
+import {
+  activeTarget,
+  asCommandTarget,
+  FollowedTarget,
+  givenTarget,
+  isDocument,
+  type Target,
+} from "./target";
 
 const INTERVAL_MS = 80;
+const AGAIN = "Try Again";
 
 interface Turn {
   question: string;
@@ -95,6 +103,7 @@ class Panel implements vscode.Disposable {
   private readonly numbered: NumberedLine;
   private readonly lines: string[];
   private readonly view: vscode.WebviewPanel;
+  private readonly followed: FollowedTarget;
   private session = "";
   private running: vscode.CancellationTokenSource | undefined;
   private progress = "";
@@ -108,6 +117,7 @@ class Panel implements vscode.Disposable {
     private readonly done: (stats: Stats) => void,
   ) {
     const { document, start, end } = target;
+    this.followed = new FollowedTarget(target);
     this.lines = linesOf(document);
     this.lineOf = lineFinder(this.lines, start, end);
     this.numbered = lineNumbers(start, end);
@@ -124,6 +134,7 @@ class Panel implements vscode.Disposable {
     });
     this.view.onDidDispose(() => {
       this.gone = true;
+      this.followed.dispose();
       this.running?.cancel();
       clearTimeout(this.timer);
     });
@@ -138,6 +149,10 @@ class Panel implements vscode.Disposable {
     if (this.running || this.gone) return;
     const turn: Turn = { question, text: "", problem: "", buttons: [] };
     this.turns.push(turn);
+    await this.answer(turn);
+  }
+
+  private async answer(turn: Turn): Promise<void> {
     const running = new vscode.CancellationTokenSource();
     this.running = running;
     this.progress = "starting";
@@ -149,16 +164,12 @@ class Panel implements vscode.Disposable {
       this.progress = `${delta.tokens} tokens`;
       this.showSoon();
     });
-    // Typed on since: the server knows the lines of a session, and of none but the present text.
-    const target = { ...this.target };
-    if (this.turns.length > 1) target.version = target.document.version;
     try {
-      const argument = {
-        ...asCommandTarget(target),
-        id,
-        question,
-        ...(this.session && { session: this.session }),
-      };
+      // The server knows the lines of a session as they were when it began.
+      const lines = this.session
+        ? { session: this.session }
+        : asCommandTarget(this.followed.target);
+      const argument = { ...lines, id, question: turn.question };
       const answer = await this.server.execute<ExplainAnswer>(
         "copydraft.explain",
         argument,
@@ -176,6 +187,8 @@ class Panel implements vscode.Disposable {
       const stopped = fault instanceof vscode.CancellationError;
       turn.problem = stopped ? "stopped" : fault.message;
       if (!stopped) turn.buttons = buttonsOf(fault);
+      // The server does not know the session any more: it is begun anew.
+      if (fault instanceof Fault && fault.code === "bad-request") this.session = "";
     } finally {
       deltas.dispose();
       running.dispose();
@@ -206,11 +219,14 @@ class Panel implements vscode.Disposable {
       line: start,
       busy: this.running !== undefined,
       progress: this.progress,
-      turns: this.turns.map(({ question, text, problem, buttons }) => ({
-        question,
-        problem,
-        buttons: buttons.map(([title]) => title),
-        html: render(text, this.lineOf, this.numbered),
+      turns: this.turns.map((turn) => ({
+        question: turn.question,
+        problem: turn.problem,
+        buttons: [
+          ...turn.buttons.map(([title]) => title),
+          ...(this.mayRepeat(turn) ? [AGAIN] : []),
+        ],
+        html: render(turn.text, this.lineOf, this.numbered),
       })),
     });
   }
@@ -238,9 +254,19 @@ class Panel implements vscode.Disposable {
     }
   }
 
-  private help(turn: number, button: number): void {
-    const command = this.turns[turn]?.buttons[button]?.[1];
+  private help(index: number, button: number): void {
+    const turn = this.turns[index];
+    const command = turn?.buttons[button]?.[1];
     if (command) void vscode.commands.executeCommand(command);
+    else if (turn && this.mayRepeat(turn)) {
+      Object.assign(turn, { text: "", problem: "", buttons: [] });
+      void this.answer(turn);
+    }
+  }
+
+  /** Whether a turn that brought no answer can be asked again: the last one, when nothing runs. */
+  private mayRepeat(turn: Turn): boolean {
+    return !this.running && turn.problem !== "" && turn === this.turns.at(-1);
   }
 
   /** Show a line of the document as it was; the nearest one that still has its text. */

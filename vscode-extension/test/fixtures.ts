@@ -202,7 +202,7 @@ export async function withBox(use: (box: FakeBox) => Promise<void>): Promise<voi
 /** What an explanation's page is told, and says, in place of VS Code's. */
 export class FakePage {
   /** What it shows. */
-  shown: { turns: { problem: string; buttons: string[] }[] } | undefined;
+  shown: { turns: { problem: string; buttons: string[]; html: string }[] } | undefined;
   private readonly messages = new vscode.EventEmitter<object>();
   private readonly ends = new vscode.EventEmitter<void>();
   readonly onDidDispose = this.ends.event;

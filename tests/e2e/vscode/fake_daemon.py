@@ -6,6 +6,7 @@
 | `gate FILE\nTEXT`| the same; the last line waits until FILE exists                    |
 | `Fix …`          | `fixed = True` instead of the lines                                |
 | `lack`           | Failed, as where the model is not downloaded                       |
+| `lines FILE`     | which lines it is about, from 1 on; as `lack` before FILE exists   |
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class SlowService(FakeService):
         verb, rest = _wish(request)
         if verb == "Fix":
             verb, rest = "slow", "0\nfixed = True\n"
-        if verb not in ("slow", "gate", "lack"):
+        if verb not in ("slow", "gate", "lack", "lines"):
             return super().submit(request, emit)
         ticket = FakeTicket(request, emit)
         threading.Thread(target=_write, args=(ticket, verb, rest), daemon=True).start()
@@ -60,7 +61,10 @@ def _wish(request: Request) -> tuple[str, str]:
 
 
 def _write(ticket: FakeTicket, verb: str, rest: str) -> None:
-    if verb == "lack":
+    if verb == "lines" and Path(rest).exists():
+        region = ticket.request.region
+        verb, rest = "slow", f"0\nlines {region.start + 1} to {region.end}\n"
+    if verb in ("lack", "lines"):
         ticket.emit(Failed.of(ModelProblem("m is not downloaded", "run `copydraft model pull m`")))
         return
     limit, _, text = rest.partition("\n")
