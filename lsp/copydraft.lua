@@ -1,5 +1,8 @@
 -- copydraft in Neovim 0.11 and later: this repository on the runtimepath, then
 -- vim.lsp.enable('copydraft'). README.md, "Editors", has the commands, mappings and settings.
+--
+-- It is one file because Neovim reads it as a whole, by its name, again whenever a setting changes:
+-- edits, explanations, what the server sends, buffers, commands, and at the end the configuration.
 
 local api, lsp, levels = vim.api, vim.lsp, vim.log.levels
 local EDIT, EXPLAIN, PREPARE = 'copydraft.edit', 'copydraft.explain', 'copydraft.prepare'
