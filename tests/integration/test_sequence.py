@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -314,6 +315,23 @@ def test_a_prompt_that_another_pushed_out_is_answered_as_if_it_had_stayed(
     assert back.stats.reused_tokens == stayed.stats.reused_tokens > 200
     assert back.sequence.margins == stayed.sequence.margins
     assert back.tokens == stayed.tokens
+
+
+def test_a_prompt_is_put_aside_and_taken_back_without_a_second_copy(dense_model: Path) -> None:
+    engine = Engine(dense_model, context=1024, threads=1, prefix_bytes=1 << 30)
+    Run(engine, NoDrafter(), prompt=PROMPT * 3)
+    tracemalloc.start()
+    try:
+        stash = engine.memory.stash()
+        _, most = tracemalloc.get_traced_memory()
+        assert stash.bytes < most < 1.1 * stash.bytes
+        tracemalloc.reset_peak()
+        engine.memory.unstash(stash)
+        _, most = tracemalloc.get_traced_memory()
+        assert most < 1.1 * stash.bytes
+    finally:
+        tracemalloc.stop()
+        engine.close()
 
 
 def test_a_window_that_another_prompt_pushed_out_is_read_again(sliding_window_model: Path) -> None:

@@ -25,11 +25,11 @@ class FakeContext:
     def state_bytes(self, sequence: int, *, whole: bool = False) -> int:
         return 1
 
-    def save_state(self, sequence: int, *, whole: bool = False) -> bytes:
+    def save_state(self, sequence: int, *, whole: bool = False) -> bytearray:
         self.saved += 1
-        return bytes([self.saved])
+        return bytearray([self.saved])
 
-    def load_state(self, sequence: int, state: bytes, *, whole: bool = False) -> bool:
+    def load_state(self, sequence: int, state: bytearray, *, whole: bool = False) -> bool:
         self.calls.append(("load", state[0]))
         return not self.refuses
 

@@ -30,10 +30,10 @@ class FakeContext:
     def state_bytes(self, sequence: int, *, whole: bool = False) -> int:
         return self.length
 
-    def save_state(self, sequence: int, *, whole: bool = False) -> bytes:
-        return bytes(self.length)
+    def save_state(self, sequence: int, *, whole: bool = False) -> bytearray:
+        return bytearray(self.length)
 
-    def load_state(self, sequence: int, state: bytes, *, whole: bool = False) -> bool:
+    def load_state(self, sequence: int, state: bytearray, *, whole: bool = False) -> bool:
         self.length = len(state)
         return True
 

@@ -259,22 +259,27 @@ class Context:
         flags = _state_flags(whole=whole)
         return int(llama_cpp.llama_state_seq_get_size_ext(self._context, sequence, flags))
 
-    def save_state(self, sequence: int, *, whole: bool = False) -> bytes:
+    def save_state(self, sequence: int, *, whole: bool = False) -> bytearray:
         """The recurrent part of a sequence's memory, or all of it."""
-        size = self.state_bytes(sequence, whole=whole)
-        buffer = (ctypes.c_uint8 * size)()
+        # It may be a gigabyte: nothing is copied on the way.
+        state = bytearray(self.state_bytes(sequence, whole=whole))
         written = llama_cpp.llama_state_seq_get_data_ext(
-            self._context, buffer, size, sequence, _state_flags(whole=whole)
+            self._context, _bytes_in(state), len(state), sequence, _state_flags(whole=whole)
         )
-        return bytes(buffer[:written]) if written < size else bytes(buffer)
+        del state[written:]
+        return state
 
-    def load_state(self, sequence: int, state: bytes, *, whole: bool = False) -> bool:
+    def load_state(self, sequence: int, state: bytearray, *, whole: bool = False) -> bool:
         """Back to what was saved; False if llama.cpp refuses."""
-        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
         read = llama_cpp.llama_state_seq_set_data_ext(
-            self._context, buffer, len(state), sequence, _state_flags(whole=whole)
+            self._context, _bytes_in(state), len(state), sequence, _state_flags(whole=whole)
         )
         return bool(read == len(state))
+
+
+def _bytes_in(state: bytearray) -> ctypes.Array[ctypes.c_uint8]:
+    """The same memory, as llama.cpp takes it."""
+    return (ctypes.c_uint8 * len(state)).from_buffer(state)
 
 
 def _state_flags(*, whole: bool) -> int:

@@ -33,20 +33,20 @@ class RollbackContext(Protocol):
     def saves_all(self) -> bool: ...
     def remove(self, sequence: int, start: int) -> bool: ...
     def state_bytes(self, sequence: int, *, whole: bool = False) -> int: ...
-    def save_state(self, sequence: int, *, whole: bool = False) -> bytes: ...
-    def load_state(self, sequence: int, state: bytes, *, whole: bool = False) -> bool: ...
+    def save_state(self, sequence: int, *, whole: bool = False) -> bytearray: ...
+    def load_state(self, sequence: int, state: bytearray, *, whole: bool = False) -> bool: ...
 
 
 class _Checkpoint(NamedTuple):
     length: int
-    state: bytes
+    state: bytearray
 
 
 class Stash(NamedTuple):
     """All that a memory held."""
 
     tokens: list[int]
-    state: bytes
+    state: bytearray
     checkpoints: list[_Checkpoint]
 
     @property
