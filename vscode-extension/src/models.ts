@@ -80,18 +80,26 @@ export async function listModels(program: Program): Promise<Model[]> {
   return (JSON.parse(ended.stdout) as { models: Model[] }).models;
 }
 
-/** What is here first, then what fits, then the rest; each group in the catalog's order. */
+/**
+ * What is here first, then what fits, then the rest; each group in the catalog's order, but that the
+ * one to be used leads it: it is what Enter takes.
+ */
 export function itemsOf(models: Model[]): ModelItem[] {
   const used = vscode.workspace.getConfiguration("copydraft").get<string>("model", "");
   const isUsed = (model: Model): boolean => (used ? model.name === used : model.active);
   const rank = (model: Model): number => (model.path !== null ? 0 : model.fits ? 1 : 2);
-  const sorted = [...models].sort((one, other) => rank(one) - rank(other));
+  const order = (model: Model): number => 2 * rank(model) + (isUsed(model) ? 0 : 1);
+  const sorted = [...models].sort((one, other) => order(one) - order(other));
   return sorted.map((model) => ({
     model,
     label: `$(${iconOf(model)}) ${model.name}`,
-    description: [isUsed(model) ? "in use" : "", stateOf(model)].filter(Boolean).join(" · "),
+    description: [isUsed(model) ? useOf(model) : "", stateOf(model)].filter(Boolean).join(" · "),
     detail: `${model.description} · ${model.parameters} parameters · ${model.license}`,
   }));
+}
+
+function useOf({ path }: Model): string {
+  return path === null ? "the one to be used" : "in use";
 }
 
 function iconOf(model: Model): string {

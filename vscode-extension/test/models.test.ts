@@ -44,6 +44,17 @@ test("models that are here come first, those that do not fit last", () => {
   );
 });
 
+test("the model that is to be used leads those like it, and is not in use before it is here", () => {
+  const items = itemsOf([MODEL, { ...MODEL, name: "default", active: true }]);
+  assert.deepEqual(
+    items.map(({ label, description }) => [label, description?.split(" · ")[0]]),
+    [
+      ["$(cloud-download) default", "the one to be used"],
+      ["$(cloud-download) small", "491 MB file"],
+    ],
+  );
+});
+
 test("an unfinished download says how much of it is here", () => {
   const [item] = itemsOf([{ ...MODEL, partial_bytes: 120_000_000 }]);
   assert.match(item?.description ?? "", /120 MB of it downloaded$/);
