@@ -4,13 +4,13 @@ import * as vscode from "vscode";
 import type { Merged } from "./hunks";
 import type { EditSession } from "./session";
 
-/** Lenses in the document that is to be edited. */
+/** Lenses in the document that is to be edited; what can be done first, for lines are cut off. */
 export function documentLenses(session: EditSession): vscode.CodeLens[] {
   const { id, ready, start } = session;
   return [
-    lens(start, `$(edit) ${said(session)}`, "copydraft.showPreview", id),
     ...(ready ? [lens(start, "Accept All", "copydraft.acceptAll", id)] : []),
     lens(start, ready ? "Reject All" : "Stop", "copydraft.rejectAll", id),
+    lens(start, `$(edit) ${said(session)}`, "copydraft.showPreview", id),
   ];
 }
 
@@ -18,10 +18,10 @@ export function documentLenses(session: EditSession): vscode.CodeLens[] {
 export function previewLenses(session: EditSession, { marks }: Merged): vscode.CodeLens[] {
   const { id, ready } = session;
   const top = marks[0]?.at ?? session.start;
-  const lenses = [lens(top, said(session), "copydraft.openDiff", id)];
-  if (ready) lenses.push(lens(top, "$(check-all) Accept All", "copydraft.acceptAll", id));
+  const lenses = ready ? [lens(top, "$(check-all) Accept All", "copydraft.acceptAll", id)] : [];
   lenses.push(
     lens(top, ready ? "$(close-all) Reject All" : "$(debug-stop) Stop", "copydraft.rejectAll", id),
+    lens(top, said(session), "copydraft.openDiff", id),
   );
   if (ready && marks.length > 1)
     session.hunks.forEach((hunk, index) => {
@@ -32,13 +32,13 @@ export function previewLenses(session: EditSession, { marks }: Merged): vscode.C
   return lenses;
 }
 
-/** What a session is and how far it is, in a few words. */
+/** How far a session is and what it is about, in a few words. */
 function said(session: EditSession): string {
   const what =
     session.instruction.length > 40 ? `${session.instruction.slice(0, 39)}…` : session.instruction;
-  if (!session.ready) return `$(loading~spin) ${what} · ${session.progress || "starting"}`;
+  if (!session.ready) return `$(loading~spin) ${session.progress || "starting"} · ${what}`;
   const { hunks } = session;
-  return `${what} · ${hunks.length} change${hunks.length === 1 ? "" : "s"}`;
+  return `${hunks.length} change${hunks.length === 1 ? "" : "s"} · ${what}`;
 }
 
 function lens(line: number, title: string, command: string, ...args: unknown[]): vscode.CodeLens {

@@ -10,6 +10,7 @@ import {
   preview,
   previews,
   saved,
+  statusMessages,
   until,
   writing,
 } from "./fixtures";
@@ -115,6 +116,36 @@ test("code lenses accept and reject every hunk", async () => {
   assert.equal(document.getText(), "a = 1\nb = 2\nc = 3\nd = 4\nnew = 0\ne = 50\n");
 });
 
+test("lenses tell first what can be done and how far the edit is, for narrow columns cut them off", async () => {
+  const { document } = await open(TEXT);
+  const gate = gated(NEW);
+  const asked = edit(document, [0, 5], gate.instruction);
+  await until("the first change", () =>
+    previews().some((one) => one.document.getText().includes("b = 20")),
+  );
+  const titles = async (): Promise<string[]> =>
+    (await lensesOf(previews()[0])).map(({ title }) => title);
+  const [stop, tokens] = await titles();
+  assert.equal(stop, "$(debug-stop) Stop");
+  assert.match(tokens ?? "", /^\$\(loading~spin\) \d+ tokens · gate /);
+  await gate.open();
+  await asked;
+  const [accept, reject, changes] = await titles();
+  assert.deepEqual([accept, reject], ["$(check-all) Accept All", "$(close-all) Reject All"]);
+  assert.match(changes ?? "", /^2 changes · gate /);
+});
+
+/** The commands of the lenses in an editor. */
+async function lensesOf(editor: vscode.TextEditor | undefined): Promise<vscode.Command[]> {
+  assert(editor);
+  const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
+    "vscode.executeCodeLensProvider",
+    editor.document.uri,
+    20,
+  );
+  return lenses.flatMap(({ command: what }) => what ?? []);
+}
+
 test("a running edit is cancelled, and the next one runs", async () => {
   const { document } = await open(TEXT);
   const gate = gated(NEW);
@@ -126,6 +157,39 @@ test("a running edit is cancelled, and the next one runs", async () => {
   assert.equal(document.getText(), TEXT);
   await edit(document, [0, 5], writing(NEW));
   await preview(MERGED);
+});
+
+test("what is still being written is neither accepted nor rejected in part, and that is said", async () => {
+  const { document } = await open(TEXT);
+  const gate = gated(NEW);
+  const asked = edit(document, [0, 5], gate.instruction);
+  await until("the first change", () =>
+    previews().some((one) => one.document.getText().includes("b = 20")),
+  );
+  const [editor] = previews();
+  assert(editor);
+  editor.selection = new vscode.Selection(2, 0, 2, 0);
+  for (const name of ["acceptAll", "acceptHunk", "rejectHunk"])
+    assert.deepEqual(await statusMessages(() => command(`copydraft.${name}`)), [
+      "Copydraft: the edit is still being written",
+    ]);
+  await gate.open();
+  await asked;
+  await preview(MERGED);
+  assert.equal(document.getText(), TEXT);
+});
+
+test("all that is being written is stopped at once, and how much that was is said", async () => {
+  const { document } = await open(TEXT);
+  const asked = edit(document, [0, 5], gated(NEW).instruction);
+  await until("the first change", () =>
+    previews().some((one) => one.document.getText().includes("b = 20")),
+  );
+  const stopAll = (): Promise<string[]> => statusMessages(() => command("copydraft.stopAll"));
+  assert.deepEqual(await stopAll(), ["Copydraft: stopped 1"]);
+  await asked;
+  await until("the preview is closed", () => previews().length === 0);
+  assert.deepEqual(await stopAll(), ["Copydraft: there is nothing to stop"]);
 });
 
 test("closing the preview rejects the edit", async () => {

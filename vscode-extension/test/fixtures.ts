@@ -246,13 +246,18 @@ export function messages(
   return told("showErrorMessage", act, buttons);
 }
 
+/** What the status bar says for a moment while `act` runs. */
+export function statusMessages(act: () => Promise<void>): Promise<string[]> {
+  return told("setStatusBarMessage", act, []);
+}
+
 /** The warnings that users get while `act` runs, and answer by the button `answer`. */
 export function warnings(act: () => Promise<void>, answer?: string): Promise<string[]> {
   return told("showWarningMessage", act, [], answer);
 }
 
 async function told(
-  how: "showErrorMessage" | "showWarningMessage",
+  how: "showErrorMessage" | "showWarningMessage" | "setStatusBarMessage",
   act: (said: string[]) => Promise<void>,
   buttons: string[][],
   answer?: string,
