@@ -137,7 +137,7 @@ export class Edits implements vscode.Disposable {
 
   private async accept(session: EditSession | undefined, ids?: number[]): Promise<void> {
     try {
-      await session?.accept(ids);
+      if (session && isDecidable(session)) await session.accept(ids);
     } catch (error) {
       void tell(error);
     }
@@ -151,7 +151,7 @@ export class Edits implements vscode.Disposable {
   ): Promise<void> {
     const session = this.find(id);
     const editor = vscode.window.activeTextEditor;
-    if (!session) return;
+    if (!session || !isDecidable(session)) return;
     const chosen =
       hunk ??
       (editor ? this.previews.hunkAt(session, editor.document, editor.selection.active.line) : -1);
@@ -186,4 +186,11 @@ export class Edits implements vscode.Disposable {
       ? this.sessions.get(id)
       : this.previews.sessionOf(vscode.window.activeTextEditor?.document);
   }
+}
+
+/** Whether the whole answer is here; what is still being written can only be dropped whole. */
+function isDecidable({ ready }: EditSession): boolean {
+  if (!ready)
+    void vscode.window.setStatusBarMessage("Copydraft: the edit is still being written", 3000);
+  return ready;
 }
