@@ -43,7 +43,7 @@ export function registerCommands(
     on("copydraft.showLogs", () => {
       log.show();
     }),
-    on("copydraft.stopAll", () => server.ask("copydraft.cancel")),
+    on("copydraft.stopAll", () => stopAll(server)),
     on("copydraft.toggleCompletion", toggleCompletion),
     ...Object.entries(TERMINAL).map(([command, [title, args]]) =>
       on(command, () => inTerminal(context, log, title, args)),
@@ -55,6 +55,14 @@ export function registerCommands(
       }),
     ),
   );
+}
+
+async function stopAll(server: Server): Promise<void> {
+  const { cancelled } = server.running
+    ? await server.ask<{ cancelled: number }>("copydraft.cancel")
+    : { cancelled: 0 };
+  const said = cancelled === 0 ? "there is nothing to stop" : `stopped ${cancelled}`;
+  void vscode.window.setStatusBarMessage(`Copydraft: ${said}`, 3000);
 }
 
 async function toggleCompletion(): Promise<void> {
