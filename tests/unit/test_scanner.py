@@ -282,6 +282,18 @@ def test_changed_paths_are_judged_as_a_scan_would(root: Path) -> None:
     assert looked(root, ".") == found(root)
 
 
+def test_a_changed_path_may_be_as_deep_as_a_disk_allows(root: Path) -> None:
+    name = "d/" * 1200
+    subprocess.run(["mkdir", "-p", root / name], check=True)
+    write(root, "d/.gitignore", text="*.log\n")
+    for file in ("a.py", "b.log"):
+        (root / name / file).write_text("x = 1\n")
+    try:
+        assert looked(root, f"{name}a.py", f"{name}b.log") == {f"{name}a.py"}
+    finally:
+        subprocess.run(["rm", "-r", root / "d"], check=True)  # pytest would recurse
+
+
 def test_the_rules_of_a_directory_are_read_once_for_all_paths(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

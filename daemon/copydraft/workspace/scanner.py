@@ -143,13 +143,16 @@ class Scanner:
 
     def _rules_in(self, base: str, entered: dict[str, Ignored | None]) -> Ignored | None:
         """The rules in the directory `base`, None if it is left out; `entered` is added to."""
-        if base not in entered:
-            above, _, name = base[:-1].rpartition("/")
-            above += "/" * bool(above)
-            rules = self._rules_in(above, entered)
-            if rules is not None:
-                rules = self._below(base, rules) if self._enters(above, name, rules) else None
-            entered[base] = rules
+        above = ""
+        for name in base.split("/")[:-1]:
+            directory = f"{above}{name}/"
+            if directory not in entered:
+                rules = entered[above]
+                if rules is not None and self._enters(above, name, rules):
+                    entered[directory] = self._below(directory, rules)
+                else:
+                    entered[directory] = None
+            above = directory
         return entered[base]
 
     def _walk(self, base: str, rules: Ignored) -> Iterator[FoundFile]:
