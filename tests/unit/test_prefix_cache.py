@@ -15,7 +15,9 @@ EXPLANATION = list(range(3000, 3400))
 
 
 class FakeContext:
-    """States of as many bytes as there are tokens."""
+    """States of as many bytes as there are tokens, where there is memory for them."""
+
+    has_memory = True
 
     rollback_limit = None
 
@@ -31,6 +33,8 @@ class FakeContext:
         return self.length
 
     def save_state(self, sequence: int, *, whole: bool = False) -> bytearray:
+        if not self.has_memory:
+            raise MemoryError
         return bytearray(self.length)
 
     def load_state(self, sequence: int, state: bytearray, *, whole: bool = False) -> bool:
@@ -103,3 +107,8 @@ def test_a_prompt_whose_beginning_is_shared_with_another_stays_kept() -> None:
     reader = Reader()
     # The edits begin alike, as all do with the instructions of their kind.
     assert read_in_turn(reader, EDIT, COMPLETION, alike, EDIT) == [500, 300, 350, 0]
+
+
+def test_without_memory_to_keep_a_prompt_it_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FakeContext, "has_memory", False)
+    assert read_in_turn(Reader(), EDIT, COMPLETION, EDIT) == [500, 300, 500]

@@ -9,6 +9,7 @@ Qwen2.5-Coder-0.5B on two cores), and gives the very keys and values that were t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from copydraft.engine.memory import SequenceMemory, Stash, common_length
 
@@ -49,4 +50,5 @@ class PrefixCache:
             return
         while sum(stash.bytes for stash in self._kept) + size > self._most_bytes:
             del self._kept[0]
-        self._kept.append(self._memory.stash())
+        with suppress(MemoryError):
+            self._kept.append(self._memory.stash())
