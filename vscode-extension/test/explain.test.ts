@@ -76,7 +76,7 @@ test("an explanation that lacks its model offers to choose one, where it would s
   await withPage(async (page) => {
     await explained("lack");
     assert.deepEqual(said(page), [
-      ["m is not downloaded", ["Choose Model…", "Show Logs", "Doctor"]],
+      ["m is not downloaded", ["Choose Model…", "Show Logs", "Doctor", "Try Again"]],
     ]);
     page.say({ type: "help", turn: 0, button: 2 });
     await until("the doctor", () =>
