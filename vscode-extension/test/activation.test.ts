@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 
 import type { Server } from "../src/client";
 import { StatusBar } from "../src/status";
-import { command, extension, until } from "./fixtures";
+import { command, edit, extension, open, until, writing } from "./fixtures";
 import { test } from "./runner";
 
 test("the extension starts the language server", async () => {
@@ -29,8 +29,12 @@ test("a restart brings a new server", async () => {
 
 test("the status bar names the model once the daemon runs", async () => {
   const { status } = await extension();
-  await until("a status", () => status.text !== "");
-  assert.match(status.text, /^(Copydraft|fake)/);
+  const { document } = await open("a = 1\n");
+  await edit(document, [0, 1], writing("a = 2\n"));
+  await until("the model's name", () => status.state() === "idle, fake on CPU");
+  await command("copydraft.rejectAll");
+  await until("what it cost", () => status.text.includes("copied"));
+  assert.match(status.text, /^fake · \d+ t\/s · \d+ % copied$/);
 });
 
 test("completion is switched off and on again in the settings", async () => {

@@ -27,8 +27,7 @@ export async function runAll(after: () => Promise<void>): Promise<void> {
   const report = process.env.COPYDRAFT_TEST_REPORT;
   const rejections: string[] = [];
   process.on("unhandledRejection", (reason) => {
-    if (String((reason as Error | undefined)?.stack).includes("vscode-extension"))
-      rejections.push(String((reason as Error | undefined)?.stack));
+    rejections.push(reason instanceof Error ? (reason.stack ?? reason.message) : String(reason));
   });
   for (const { name, run } of tests.filter((one) => only.test(one.name))) {
     let fault = "";
@@ -40,6 +39,8 @@ export async function runAll(after: () => Promise<void>): Promise<void> {
     await within(after()).catch((error: unknown) => {
       fault ||= `the test cannot be cleaned up: ${String(error)}`;
     });
+    // What is rejected now is this test's.
+    await new Promise((resolve) => setTimeout(resolve, 0));
     if (rejections.length > 0) fault ||= `unhandled: ${rejections.splice(0).join("\n")}`;
     const outcome: Outcome = { name, fault };
     if (report) appendFileSync(report, `${JSON.stringify(outcome)}\n`);
