@@ -122,6 +122,8 @@ export class Edits implements vscode.Disposable {
     session.onEnded((how) => {
       this.sessions.delete(session.id);
       if (session.stats) this.done(session.stats);
+      if (how === "accepted")
+        void vscode.commands.executeCommand("setContext", "copydraft.editAccepted", true);
       if (how === "unchanged")
         void vscode.window.showInformationMessage("Copydraft: the model changes nothing here.");
       if (how === "lost" && session.ready)

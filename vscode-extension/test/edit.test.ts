@@ -52,6 +52,33 @@ test("accepting all makes the edit, and the preview goes", async () => {
   assert.equal(await saved(document), NEW);
 });
 
+test("the walkthrough's edit is done when one was accepted, and no earlier", async () => {
+  const { document } = await open(TEXT);
+  const set: unknown[] = [];
+  const commands = vscode.commands as { executeCommand: unknown };
+  const real = vscode.commands.executeCommand;
+  commands.executeCommand = (name: string, ...args: unknown[]) => {
+    if (name === "setContext" && args[0] !== "copydraft.previewVisible") set.push(args);
+    return real(name, ...args);
+  };
+  try {
+    await edit(document, [0, 5], writing(NEW));
+    await preview(MERGED);
+    assert.deepEqual(set, []);
+    await command("copydraft.acceptAll");
+    assert.deepEqual(set, [["copydraft.editAccepted", true]]);
+  } finally {
+    commands.executeCommand = real;
+  }
+  const { contributes } = vscode.extensions.getExtension("copydraft.copydraft")?.packageJSON as {
+    contributes: { walkthroughs: { steps: { id: string; completionEvents: string[] }[] }[] };
+  };
+  const steps = contributes.walkthroughs.flatMap((one) => one.steps);
+  assert.deepEqual(steps.find(({ id }) => id === "try")?.completionEvents, [
+    "onContext:copydraft.editAccepted",
+  ]);
+});
+
 test("one undo brings every byte back", async () => {
   const { document } = await open(TEXT);
   await edit(document, [0, 5], writing(NEW));
