@@ -14,7 +14,7 @@ from copydraft.drafting.profile import Profile
 from copydraft.engine.engine import Engine
 from copydraft.errors import Cancelled
 from copydraft.protocol import Delta, Event, Prefill, Sampling
-from copydraft.serving.sequence import ActiveSequence, Limits
+from copydraft.serving.sequence import ActiveSequence, Limits, Reader
 from copydraft.tokens import Document, Draft
 
 KINDS = ["dense_model", "sliding_window_model", "hybrid_model", "short_conv_model"]
@@ -31,6 +31,18 @@ class Endless:
     hidden = 0
 
     def feed(self, delta: str) -> bool:
+        return False
+
+
+class Unsure(Endless):
+    """A reader that hides a beginning until there is enough of it to judge by, and then nothing."""
+
+    def __init__(self) -> None:
+        self._length = 0
+
+    def feed(self, delta: str) -> bool:
+        self._length += len(delta)
+        self.hidden = self._length if self._length < 6 else 0
         return False
 
 
@@ -61,11 +73,13 @@ class Run:
         tie: float = TIE,
         stops: tuple[str, ...] = (),
         sampling: Sampling = GREEDY,
+        reader: Reader | None = None,
     ) -> None:
         self.events: list[Event] = []
         limits = Limits(tokens, engine.widest_draft(24), tie if strict else 0.0, stops)
         self.sequence = ActiveSequence(
-            engine, prompt, drafter, engine.picker(sampling), Endless(), limits, self.events.append
+            *(engine, prompt, drafter, engine.picker(sampling), reader or Endless(), limits),
+            self.events.append,
         )
         while not self.sequence.stop_reason:
             feed = self.sequence.feed()
@@ -250,6 +264,13 @@ def test_deltas_together_are_the_text_and_their_spans_cover_it(engine: Engine) -
         assert delta.spans[-1].end == len(delta.text)
     copied = sum(s.end - s.start for s in run.sequence.stream.spans if s.corpus == "region")
     assert copied > len(run.text) / 2
+
+
+def test_what_was_hidden_for_a_while_is_shown_later(engine: Engine) -> None:
+    run = Run(engine, NoDrafter(), reader=Unsure())
+    deltas = [event for event in run.events if isinstance(event, Delta)]
+    assert deltas[0].text == ""
+    assert "".join(delta.text for delta in deltas) == run.text
 
 
 def test_a_draft_behind_a_full_chunk_of_prompt_fits_into_the_pass(engine: Engine) -> None:

@@ -88,7 +88,7 @@ class ActiveSequence:
         self._emit = emit
         self._draft = NO_DRAFT
         self._feed = Feed(0, 0, (), 0)
-        self._shown = 0
+        self._shown = self._told = 0
         # The last prompt token is always decoded: its logits are needed.
         self.meter.reused_tokens = engine.reuse(prompt, len(prompt) - 1)
         # Tokens in memory, from the first on, that were decoded as plain decoding does; what was
@@ -214,16 +214,19 @@ class ActiveSequence:
 
     def _show(self) -> None:
         """Send on what came since the last time, though it may be no text to be shown."""
-        start = max(self._shown, self._reader.hidden)
-        before, self._shown = self._shown, len(self.stream.text)
-        if self._shown > before:
-            self._emit(
-                Delta(
-                    text=self.stream.text[start:],
-                    spans=spans_from(self.stream.spans, start),
-                    tokens=self.meter.output_tokens,
-                )
+        start, end = max(self._shown, self._reader.hidden), len(self.stream.text)
+        if end == self._told:
+            return
+        self._told = end
+        if start < end:  # else it is hidden for now: it may turn out to be no thinking
+            self._shown = end
+        self._emit(
+            Delta(
+                text=self.stream.text[start:],
+                spans=spans_from(self.stream.spans, start),
+                tokens=self.meter.output_tokens,
             )
+        )
 
     def _report_prefill(self) -> None:
         done = min(len(self._memory), self._prompt_length)
