@@ -28,6 +28,7 @@ import {
 import { endOf, kill, launched, QuietClient } from "./launch";
 import type { Delta } from "./protocol";
 import { serverSettings } from "./settings";
+import { BeingSetUp } from "./setup";
 import { DOCUMENTS } from "./target";
 
 const MOST_RESTARTS = 3;
@@ -109,8 +110,10 @@ export class Server implements vscode.Disposable {
   start(): Promise<void> {
     this.starting ??= this.startOnce()
       .catch((error: unknown) => {
-        this.unprepared = error instanceof NotSetUp;
-        this.fails(asFault(error).message);
+        if (!(error instanceof BeingSetUp)) {
+          this.unprepared = error instanceof NotSetUp;
+          this.fails(asFault(error).message);
+        }
         throw error;
       })
       .finally(() => {

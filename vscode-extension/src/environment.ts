@@ -7,17 +7,16 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import * as vscode from "vscode";
 
-import { CHOOSE_PYTHON, HelpfulError, SET_UP, SHOW_LOGS, SHOW_PROGRESS } from "./faults";
+import { CHOOSE_PYTHON, HelpfulError, SET_UP, SHOW_LOGS } from "./faults";
 import { type Program, run } from "./programs";
-import { isSettingUp, ownProgram } from "./setup";
+import { BeingSetUp, isSettingUp, ownProgram } from "./setup";
 
 export type { Program } from "./programs";
 
 /** No copydraft is here yet. */
 export class NotSetUp extends HelpfulError {
   constructor() {
-    if (isSettingUp()) super("it is still being set up.", [SHOW_PROGRESS]);
-    else super("it is not set up yet.", [SET_UP, CHOOSE_PYTHON]);
+    super("it is not set up yet.", [SET_UP, CHOOSE_PYTHON]);
   }
 }
 
@@ -71,7 +70,7 @@ async function find(
   if (own) return own;
   const found = onSearchPath(name) ?? inCheckout(context, name);
   if (found) return plain(found);
-  throw new NotSetUp();
+  throw isSettingUp() ? new BeingSetUp() : new NotSetUp();
 }
 
 async function ofPython(

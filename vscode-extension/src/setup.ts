@@ -20,7 +20,15 @@ import {
 import { dirname, join, relative } from "node:path";
 import * as vscode from "vscode";
 
-import { asFault, CHOOSE_PYTHON, HelpfulError, SET_UP, SHOW_LOGS, tell } from "./faults";
+import {
+  asFault,
+  CHOOSE_PYTHON,
+  HelpfulError,
+  SET_UP,
+  SHOW_LOGS,
+  SHOW_PROGRESS,
+  tell,
+} from "./faults";
 import { faultOf, type Program, run } from "./programs";
 
 /** Written when a set-up has come to its end. */
@@ -41,6 +49,13 @@ class SetupFailed extends HelpfulError {
   }
 }
 
+/** What is asked for has to wait for the set-up. */
+export class BeingSetUp extends HelpfulError {
+  constructor() {
+    super("it is still being set up.", [SHOW_PROGRESS]);
+  }
+}
+
 /**
  * The program of this name in the extension's own environment; undefined where that is not made.
  *
@@ -56,7 +71,9 @@ export async function ownProgram(
   const made = await mark(here);
   // A set-up that never came to its end is not gone on with unasked.
   if (made === "" || !existsSync(program)) return undefined;
-  if (!(await isWhole(here)))
+  const whole = await isWhole(here);
+  if (!whole && isSettingUp()) throw new BeingSetUp();
+  if (!whole)
     throw new HelpfulError(
       "its environment is broken: the Python that it was made with is gone, or its last set-up was " +
         "interrupted.",

@@ -8,7 +8,7 @@ import { cliCommand, NotSetUp, problemOfPython } from "./environment";
 import { SHOW_PROGRESS, tell } from "./faults";
 import { chooseModel, downloadModel } from "./models";
 import { clearSetting, setSetting } from "./settings";
-import { isSettingUp, setUp } from "./setup";
+import { BeingSetUp, isSettingUp, setUp } from "./setup";
 
 const WELCOMED = "copydraft.welcomed";
 const WALKTHROUGH = "copydraft.copydraft#copydraft.start";
@@ -44,7 +44,7 @@ export class Welcome implements vscode.Disposable {
   private async setUp(python?: string): Promise<void> {
     if (isSettingUp()) {
       // Another Python would come too late.
-      if (python !== undefined) throw new NotSetUp();
+      if (python !== undefined) throw new BeingSetUp();
       await vscode.commands.executeCommand(SHOW_PROGRESS[1]);
       return;
     }

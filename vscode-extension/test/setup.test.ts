@@ -14,7 +14,7 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 
 import type { Server } from "../src/client";
-import { NotSetUp } from "../src/environment";
+import { serverCommand } from "../src/environment";
 import { run } from "../src/programs";
 import { ownProgram, setUp } from "../src/setup";
 import { StatusBar } from "../src/status";
@@ -180,28 +180,53 @@ test("where copydraft cannot run, nothing is set up, and it is told where it can
   assert.deepEqual(await readdir(place(context)), []);
 });
 
-/** Do something while a set-up is under way. */
-async function amidSetUp(act: () => Promise<void>): Promise<void> {
+/** Do something while a set-up of that extension is under way. */
+async function amidSetUp(act: (context: vscode.ExtensionContext) => Promise<void>): Promise<void> {
   const context = await packaged("1");
   const gate = join(place(context), "gate");
   const waits = `while [ ! -e "${gate}" ]; do sleep 0.02; done\n`;
   const settingUp = setUp(context, LOG, await script("python", waits + MAKES));
   try {
-    await act();
+    await act(context);
   } finally {
     await writeFile(gate, "");
     await settingUp;
   }
 }
 
+const BEING_SET_UP = {
+  message: "it is still being set up.",
+  buttons: [["Show Progress", "notifications.showList"]],
+};
+
 test("who asks for something while copydraft is set up is told so, and shown how far it is", async () => {
-  await amidSetUp(() => {
-    const fault = new NotSetUp();
-    assert.equal(fault.message, "it is still being set up.");
-    assert.deepEqual(fault.buttons, [["Show Progress", "notifications.showList"]]);
-    return Promise.resolve();
+  const settings = vscode.workspace.getConfiguration("copydraft");
+  const set = (value: unknown): Thenable<void> =>
+    settings.update("server.command", value, vscode.ConfigurationTarget.Workspace);
+  const before = settings.get("server.command");
+  const path = process.env.PATH;
+  await set([]);
+  try {
+    await amidSetUp(async (context) => {
+      process.env.PATH = "";
+      await assert.rejects(serverCommand(context, LOG), BEING_SET_UP);
+    });
+    await assert.rejects(serverCommand(await packaged("1"), LOG), {
+      message: "it is not set up yet.",
+    });
+  } finally {
+    process.env.PATH = path;
+    await set(before);
+  }
+});
+
+test("an environment that is being set up again is not broken", async () => {
+  await amidSetUp(async (context) => {
+    await mkdir(join(place(context), ".venv", "bin"), { recursive: true });
+    await writeFile(program(context), "");
+    await writeFile(join(place(context), "payload.txt"), "copydraft-1.whl\n00\n");
+    await assert.rejects(ownProgram(context, LOG, LSP), BEING_SET_UP);
   });
-  assert.equal(new NotSetUp().message, "it is not set up yet.");
 });
 
 test("the status bar tells that copydraft is being set up", async () => {
