@@ -23,20 +23,20 @@ def run(monkeypatch: pytest.MonkeyPatch, model: Path, *, end_mb: float, requests
 def test_memory_that_stays_about_the_same_is_well(
     monkeypatch: pytest.MonkeyPatch, dense_model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(monkeypatch, dense_model, end_mb=105.0, requests=21)
+    run(monkeypatch, dense_model, end_mb=105.0, requests=61)
     assert capsys.readouterr().out == '{"settled_mb": 100.0, "end_mb": 105.0}\n'
 
 
 def test_memory_that_grows_is_a_failure(monkeypatch: pytest.MonkeyPatch, dense_model: Path) -> None:
     with pytest.raises(SystemExit, match="memory grew by more than 5%"):
-        run(monkeypatch, dense_model, end_mb=105.1, requests=21)
+        run(monkeypatch, dense_model, end_mb=105.1, requests=61)
 
 
-def test_too_few_requests_to_judge_are_refused(
+def test_requests_that_kept_prompts_still_grow_in_are_too_few_to_judge(
     monkeypatch: pytest.MonkeyPatch, dense_model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as refused:
-        run(monkeypatch, dense_model, end_mb=100.0, requests=20)
+        run(monkeypatch, dense_model, end_mb=100.0, requests=60)
     assert refused.value.code == 2
     assert "--requests has to be more" in capsys.readouterr().err
 
@@ -53,7 +53,7 @@ async def test_the_daemon_is_stopped_when_a_request_fails(monkeypatch: pytest.Mo
     monkeypatch.setattr("soak_daemon.Client.connect", connect)
     monkeypatch.setattr(soak_daemon, "one", fail)
     with pytest.raises(AssertionError, match="no result"):
-        await soak_daemon.soak("model", 21, seed=1)
+        await soak_daemon.soak("model", 61, seed=1)
     assert client.stopped
 
 
