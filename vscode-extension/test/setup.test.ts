@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import {
   mkdir,
   mkdtemp,
@@ -184,9 +185,10 @@ test("where copydraft cannot run, nothing is set up, and it is told where it can
 async function amidSetUp(act: (context: vscode.ExtensionContext) => Promise<void>): Promise<void> {
   const context = await packaged("1");
   const gate = join(place(context), "gate");
-  const waits = `while [ ! -e "${gate}" ]; do sleep 0.02; done\n`;
+  const waits = `touch "${gate}-reached"; while [ ! -e "${gate}" ]; do sleep 0.02; done\n`;
   const settingUp = setUp(context, LOG, await script("python", waits + MAKES));
   try {
+    await until("the gate is reached", () => existsSync(`${gate}-reached`));
     await act(context);
   } finally {
     await writeFile(gate, "");
