@@ -121,7 +121,6 @@ export class Edits implements vscode.Disposable {
     this.sessions.set(session.id, session);
     session.onEnded((how) => {
       this.sessions.delete(session.id);
-      if (session.stats) this.done(session.stats);
       if (how === "accepted")
         void vscode.commands.executeCommand("setContext", "copydraft.editAccepted", true);
       if (how === "unchanged")
@@ -134,6 +133,7 @@ export class Edits implements vscode.Disposable {
     // Where another editor takes its place in the same moment, a lens in the document leads there.
     const shown = this.previews.show(session).catch(() => undefined);
     await session.run();
+    if (session.stats) this.done(session.stats);
     await shown;
   }
 
