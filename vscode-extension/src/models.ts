@@ -1,6 +1,7 @@
 /** Choosing a model, and downloading it. */
 import * as vscode from "vscode";
 
+import { CHOOSE_MODEL, DOCTOR, HelpfulError, SHOW_LOGS } from "./faults";
 import { faultOf, type Program, run } from "./programs";
 import { setSetting } from "./settings";
 
@@ -148,7 +149,8 @@ async function pull(program: Program, model: Model, log: vscode.LogOutputChannel
       });
       // What has come stays: the next pull goes on from there.
       if (cancel.isCancellationRequested) throw new vscode.CancellationError();
-      if (ended.status !== 0) throw new Error(faultOf(ended));
+      if (ended.status !== 0)
+        throw new HelpfulError(faultOf(ended), [CHOOSE_MODEL, SHOW_LOGS, DOCTOR]);
     },
   );
 }

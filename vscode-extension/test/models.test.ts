@@ -97,3 +97,24 @@ test("choosing a model downloads it and sets it", async () => {
     await configuration().update("model", undefined, vscode.ConfigurationTarget.Global);
   }
 });
+
+test("a download that fails can be gone on with from the message", async () => {
+  const models = JSON.stringify({ models: [MODEL] });
+  const cli = await script(
+    "copydraft",
+    `case "$2" in\nlist) echo '${models}';;\npull) echo "copydraft: no network" >&2; exit 7;;\nesac`,
+  );
+  const log = { info: () => undefined } as unknown as vscode.LogOutputChannel;
+  const choosing = chooseModel({ command: cli, args: [], env: {} }, log);
+  const failed = assert.rejects(choosing, {
+    message: "no network",
+    buttons: [
+      ["Choose Model…", "copydraft.chooseModel"],
+      ["Show Logs", "copydraft.showLogs"],
+      ["Doctor", "copydraft.doctor"],
+    ],
+  });
+  while (await Promise.race([failed.then(() => false), pause(200).then(() => true)]))
+    await command("workbench.action.acceptSelectedQuickOpenItem");
+  assert.equal(configuration().get("model"), "");
+});
