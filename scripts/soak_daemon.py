@@ -1,6 +1,6 @@
 """Many requests to one daemon, some cancelled half-way: its memory must not grow.
 
-Prints the daemon's resident memory without a model, after the first sixty requests and at the
+Prints the daemon's resident memory without a model, after the first forty requests and at the
 end, and exits with 1 if it grew in between. Regions, kinds and cancels are drawn from the seed.
 """
 
@@ -22,8 +22,8 @@ from copydraft.models import library
 from copydraft.protocol import Delta, EditRequest, ExplainRequest, Generation, Region
 
 FILES = sorted((Path(__file__).parent.parent / "daemon").rglob("*.py"))
-SETTLED = 60
-"""Requests until caches and buffers have reached their size: kept prompts a gigabyte, by 30 MB."""
+SETTLED = 40
+"""Requests until caches, buffers and kept prompts have reached their size."""
 MOST_GROWTH = 0.05
 
 

@@ -112,3 +112,11 @@ def test_a_prompt_whose_beginning_is_shared_with_another_stays_kept() -> None:
 def test_without_memory_to_keep_a_prompt_it_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeContext, "has_memory", False)
     assert read_in_turn(Reader(), EDIT, COMPLETION, EDIT) == [500, 300, 500]
+
+
+def test_the_latest_eight_are_kept() -> None:
+    reader = Reader(most_bytes=100_000)
+    prompts = [[number] * 200 for number in range(10)]
+    read_in_turn(reader, *prompts)
+    # The last is in memory, eight are kept beside it, and the first is gone.
+    assert read_in_turn(reader, prompts[2], prompts[1], prompts[0]) == [0, 0, 200]

@@ -16,9 +16,15 @@ from copydraft.engine.memory import SequenceMemory, Stash, common_length
 _LEAST_TOKENS = 128
 """Fewer are read again in no time."""
 
+_MOST_PROMPTS = 8
+"""More are not gone on with at a time, and would only take memory."""
+
 
 class PrefixCache:
-    """Keeps what a memory loses, up to `most_bytes`; what was wanted longest ago goes first."""
+    """Keeps what a memory loses, a few prompts of up to `most_bytes` together.
+
+    What was wanted longest ago goes first.
+    """
 
     def __init__(self, memory: SequenceMemory, most_bytes: int) -> None:
         self._memory = memory
@@ -48,6 +54,7 @@ class PrefixCache:
         size = self._memory.stash_bytes()
         if size is None or size > self._most_bytes:
             return
+        del self._kept[: 1 - _MOST_PROMPTS]
         while sum(stash.bytes for stash in self._kept) + size > self._most_bytes:
             del self._kept[0]
         with suppress(MemoryError):
