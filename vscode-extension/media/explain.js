@@ -81,7 +81,13 @@ element("form").addEventListener("submit", (event) => {
   if (busy) return;
   if (question.value.trim()) vscode.postMessage({ type: "ask", question: question.value });
   question.value = "";
+  keep();
 });
+
+// VS Code drops a page that is hidden, and loads it again.
+const keep = () => vscode.setState({ question: question.value });
+question.addEventListener("input", keep);
+question.value = vscode.getState()?.question ?? "";
 
 element("stop").addEventListener("click", () => vscode.postMessage({ type: "stop" }));
 document.addEventListener("keydown", (event) => {

@@ -68,6 +68,14 @@ try {
   await panel.locator('#turns[aria-busy="false"]').waitFor();
   seen.explanation = await panel.locator("#turns").innerText();
   await shotInAllThemes("explained", panel);
+
+  // What is typed there is still there after a look at something else in its place.
+  await panel.locator("#question").fill("Why?");
+  await page.keyboard.press("Control+2");
+  await run(page, "Copydraft: Show Statistics");
+  await viewWith(page, "#answer .part");
+  await run(page, "View: Close Editor");
+  seen.question = await (await viewWith(page, "#turns section")).locator("#question").inputValue();
 } catch (error) {
   seen.fault = String(error);
   await shot("fault");

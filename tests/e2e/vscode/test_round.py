@@ -71,6 +71,7 @@ def test_a_user_edits_accepts_saves_sees_what_was_copied_and_explains(
         assert "def area(width: " in on_disk
         assert on_disk.split("\n") == seen["lines"]
         assert len(seen["explanation"]) > 40
+        assert seen["question"] == "Why?"
         assert "% copied" in seen["status"]
         # The statistics show the answer that the file has now, and where its parts come from.
         assert "def area(width: " in seen["answer"]
