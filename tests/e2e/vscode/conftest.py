@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,7 +36,16 @@ def vscode_home() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="copydraft-vscode-"))
     yield path
     if not _KEEP:
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    """Delete it, though programs of VS Code that end a moment later may still write there."""
+    for _ in range(50):
         shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
+        time.sleep(0.1)
 
 
 @pytest.fixture(scope="session")
