@@ -1,16 +1,9 @@
 // Opens the statistics page and prints what is on it as JSON: `statistics_page.mjs URL SCREENSHOT`.
 // CHROMIUM names the browser, PROFILE an empty directory.
-import { chromium } from "playwright-core";
-
-import { FLAGS } from "./flags.mjs";
+import { openPage } from "./browser.mjs";
 
 const [url, screenshot] = process.argv.slice(2);
-const context = await chromium.launchPersistentContext(process.env.PROFILE, {
-  executablePath: process.env.CHROMIUM,
-  args: FLAGS,
-  viewport: { width: 1100, height: 900 },
-});
-const page = await context.newPage();
+const page = await openPage(1100, 900);
 const complaints = [];
 page.on("pageerror", (error) => complaints.push(error.message));
 page.on("console", (message) => {
@@ -27,7 +20,8 @@ await page.addInitScript(() => {
 await page.goto(url);
 await page.waitForFunction(() => document.querySelector("#kinds-table td") !== null);
 
-const text = (selector) => page.locator(selector).evaluateAll((all) => all.map((one) => one.textContent));
+const text = (selector) =>
+  page.locator(selector).evaluateAll((all) => all.map((one) => one.textContent));
 const parts = await page
   .locator("#answer .part")
   .evaluateAll((all) => all.map((one) => [one.className, one.textContent, one.title]));
@@ -41,7 +35,8 @@ const shift = await page.evaluate(() => window.shift);
 await page.selectOption("#kind", "explain");
 await page.waitForFunction(() => document.querySelector("#kinds-table tbody")?.textContent === "");
 const unnamed = await page.evaluate(
-  () => document.querySelectorAll('svg:not([role="img"][aria-label]), table:not(:has(caption))').length,
+  () =>
+    document.querySelectorAll('svg:not([role="img"][aria-label]), table:not(:has(caption))').length,
 );
 await page.selectOption("#kind", "");
 await page.waitForFunction(() => document.querySelector("#tokens-chart svg") !== null);
@@ -59,5 +54,5 @@ const found = {
   unnamed,
   complaints,
 };
-await context.close();
+await page.context().close();
 console.log(JSON.stringify(found));

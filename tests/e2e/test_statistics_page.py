@@ -31,7 +31,7 @@ SPANS = [
 
 async def look(installed: install.Installed, url: str, picture: Path) -> Any:
     """What `statistics_page.mjs` sees at `url`."""
-    host.prepare_script(installed, "flags.mjs")
+    host.prepare_script(installed, "browser.mjs")
     script = installed.root / SCRIPT.name
     script.write_bytes(SCRIPT.read_bytes())
     with tempfile.TemporaryDirectory() as profile:

@@ -1,17 +1,10 @@
 // Opens a page in headless Chromium and waits for the extension's tests to end: `drive.mjs URL`.
 // CHROMIUM names the browser, PROFILE an empty directory, USER_AGENT what the browser says that it
 // is, if not the truth. Prints what the tests log; exits with their result.
-import { chromium } from "playwright-core";
+import { openPage } from "./browser.mjs";
 
-import { FLAGS } from "./flags.mjs";
-
-const context = await chromium.launchPersistentContext(process.env.PROFILE, {
-  executablePath: process.env.CHROMIUM,
-  args: FLAGS,
-  viewport: { width: 900, height: 600 },
-  ...(process.env.USER_AGENT && { userAgent: process.env.USER_AGENT }),
-});
-const page = context.pages()[0] ?? (await context.newPage());
+const { USER_AGENT } = process.env;
+const page = await openPage(900, 600, USER_AGENT ? { userAgent: USER_AGENT } : {});
 const ended = new Promise((resolve) => {
   void page.exposeFunction("codeAutomationLog", (_kind, values) => {
     if (/^(ok|FAIL) /.test(String(values[0]))) console.log(...values);
@@ -26,5 +19,5 @@ const code = await Promise.race([
   new Promise((resolve) => setTimeout(() => resolve(124), Number(process.env.LIMIT_MS))),
 ]);
 if (code !== 0) await page.screenshot({ path: `${process.env.PROFILE}.png` });
-await context.close();
+await page.context().close();
 process.exit(code);

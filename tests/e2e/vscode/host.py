@@ -150,7 +150,7 @@ def drive(
 
 def prepare_script(installed: Installed, name: str) -> Path:
     """A script of ours where Node finds Playwright: modules are looked up beside it."""
-    for each in ("flags.mjs", "user.mjs", name):
+    for each in ("browser.mjs", "user.mjs", name):
         target = installed.root / each
         target.write_bytes((HERE / each).read_bytes())
     return installed.root / name

@@ -1,19 +1,11 @@
 // A new user's first minutes, from the walkthrough to an accepted edit: `new_user.mjs URL MODEL`.
 // CHROMIUM names the browser, PROFILE an empty directory, SHOTS a folder for screenshots. Prints a
 // line of JSON when a step is reached: its name, and the time in ms since 1970.
-import { chromium } from "playwright-core";
-
-import { FLAGS } from "./flags.mjs";
+import { openPage } from "./browser.mjs";
 
 const [url, model] = process.argv.slice(2);
-const { CHROMIUM, PROFILE, SHOTS, LIMIT_MS, INSTRUCTION } = process.env;
-const context = await chromium.launchPersistentContext(PROFILE, {
-  executablePath: CHROMIUM,
-  args: FLAGS,
-  viewport: { width: 1100, height: 720 },
-});
-context.setDefaultTimeout(Number(LIMIT_MS));
-const page = context.pages()[0] ?? (await context.newPage());
+const { SHOTS, INSTRUCTION } = process.env;
+const page = await openPage(1100, 720);
 const reached = async (step) => {
   console.log(JSON.stringify({ step, at: Date.now() }));
   await page.screenshot({ path: `${SHOTS}/${step.replaceAll(" ", "-")}.png` });
@@ -35,9 +27,7 @@ try {
   await toast("Copydraft is set up").waitFor();
   await reached("set up");
 
-  await toast("Copydraft is set up")
-    .getByRole("button", { name: "Choose Model" })
-    .click();
+  await toast("Copydraft is set up").getByRole("button", { name: "Choose Model" }).click();
   const rows = page.locator(".quick-input-list .monaco-list-row");
   await rows.filter({ hasText: model }).first().waitFor();
   await reached("models listed");
@@ -46,9 +36,7 @@ try {
   await reached("model downloaded");
 
   await walk("Try an edit", "Try It");
-  await page
-    .locator(".quick-input-title", { hasText: "Copydraft: edit" })
-    .waitFor();
+  await page.locator(".quick-input-title", { hasText: "Copydraft: edit" }).waitFor();
   await page.locator(".quick-input-box input").fill(INSTRUCTION);
   await page.keyboard.press("Enter");
   const lenses = page.locator(".codelens-decoration");
@@ -60,13 +48,11 @@ try {
   await lenses.filter({ hasText: "Accept All" }).first().waitFor();
   await reached("edit complete");
   await page.keyboard.press("Control+Enter");
-  await page
-    .locator(".tab", { hasText: "Copydraft: " })
-    .waitFor({ state: "detached" });
+  await page.locator(".tab", { hasText: "Copydraft: " }).waitFor({ state: "detached" });
   await reached("edit accepted");
 } catch (error) {
   await reached("fault");
   console.error(String(error));
   process.exitCode = 1;
 }
-await context.close();
+await page.context().close();

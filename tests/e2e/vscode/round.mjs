@@ -1,20 +1,12 @@
 // One round as a user makes it: select, edit, accept, save; statistics; explain, in all themes.
 // `round.mjs URL FILE`; CHROMIUM names the browser, PROFILE an empty directory, SHOTS a folder for
 // screenshots. Prints what was seen, as JSON.
-import { chromium } from "playwright-core";
-
-import { FLAGS } from "./flags.mjs";
+import { openPage } from "./browser.mjs";
 import { askForEdit, run, selectAllOf, setTheme, THEMES, viewWith } from "./user.mjs";
 
 const [url, file] = process.argv.slice(2);
-const { CHROMIUM, PROFILE, SHOTS, LIMIT_MS, INSTRUCTION } = process.env;
-const context = await chromium.launchPersistentContext(PROFILE, {
-  executablePath: CHROMIUM,
-  args: FLAGS,
-  viewport: { width: 1100, height: 720 },
-});
-context.setDefaultTimeout(Number(LIMIT_MS));
-const page = context.pages()[0] ?? (await context.newPage());
+const { SHOTS, INSTRUCTION } = process.env;
+const page = await openPage(1100, 720);
 const shot = (name) => page.screenshot({ path: `${SHOTS}/${name}.png` });
 /** In every theme, the light one last, as the round goes on in it. */
 async function shotInAllThemes(name, view) {
@@ -31,18 +23,23 @@ try {
   await askForEdit(page, file, INSTRUCTION, () => shot("instruction"));
   const lenses = page.locator(".codelens-decoration");
   // A quick answer may be complete before the first lens is seen.
-  await lenses.filter({ hasText: /tokens|Accept All/ }).first().waitFor();
+  await lenses
+    .filter({ hasText: /tokens|Accept All/ })
+    .first()
+    .waitFor();
   await shot("streaming");
   await lenses.filter({ hasText: "Accept All" }).first().waitFor();
   await shotInAllThemes("preview");
 
   await page.keyboard.press("Control+Enter");
   await page.locator(".tab", { hasText: `Copydraft: ${file}` }).waitFor({ state: "detached" });
-  seen.lines = await page.locator(".editor-instance .view-line").evaluateAll((lines) =>
-    lines
-      .sort((a, b) => parseInt(a.style.top) - parseInt(b.style.top))
-      .map((line) => line.innerText.replaceAll("\u00a0", " ").trimEnd()),
-  );
+  seen.lines = await page
+    .locator(".editor-instance .view-line")
+    .evaluateAll((lines) =>
+      lines
+        .sort((a, b) => parseInt(a.style.top) - parseInt(b.style.top))
+        .map((line) => line.innerText.replaceAll("\u00a0", " ").trimEnd()),
+    );
   await page.keyboard.press("Control+S");
   await page.locator(".tab.dirty").waitFor({ state: "detached" });
   await shot("accepted");
@@ -82,4 +79,4 @@ try {
 }
 seen.toasts = await page.locator(".notification-toast").allInnerTexts();
 console.log(JSON.stringify(seen));
-await context.close();
+await page.context().close();

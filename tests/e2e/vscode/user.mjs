@@ -41,7 +41,10 @@ export async function setTheme(page, theme, view) {
   await run(page, "Preferences: Color Theme");
   // What is typed before the list is there is looked for on the network.
   const rows = page.locator(".quick-input-list .monaco-list-row");
-  await rows.filter({ hasText: /^(Light|Dark) / }).first().waitFor();
+  await rows
+    .filter({ hasText: /^(Light|Dark) / })
+    .first()
+    .waitFor();
   await page.locator(".quick-input-box input").fill(title);
   await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: title }).waitFor();
   await page.keyboard.press("Enter");
@@ -54,7 +57,13 @@ export async function setTheme(page, theme, view) {
 export async function viewWith(page, selector) {
   for (;;) {
     for (const frame of page.frames())
-      if (await frame.locator(selector).count().catch(() => 0)) return frame;
+      if (
+        await frame
+          .locator(selector)
+          .count()
+          .catch(() => 0)
+      )
+        return frame;
     await page.waitForTimeout(100);
   }
 }

@@ -3,19 +3,11 @@
 // CHROMIUM names the browser, PROFILE an empty directory.
 import { once } from "node:events";
 
-import { chromium } from "playwright-core";
-
-import { FLAGS } from "./flags.mjs";
+import { openPage } from "./browser.mjs";
 import { askForEdit, selectAllOf } from "./user.mjs";
 
 const [url, file, instruction] = process.argv.slice(2);
-const context = await chromium.launchPersistentContext(process.env.PROFILE, {
-  executablePath: process.env.CHROMIUM,
-  args: FLAGS,
-  viewport: { width: 900, height: 600 },
-});
-context.setDefaultTimeout(Number(process.env.LIMIT_MS));
-const page = context.pages()[0] ?? (await context.newPage());
+const page = await openPage(900, 600);
 await page.goto(url, { waitUntil: "commit", timeout: 0 });
 await selectAllOf(page, file);
 await askForEdit(page, file, instruction);
@@ -24,4 +16,4 @@ process.stdin.resume();
 await once(process.stdin, "end");
 await page.close({ runBeforeUnload: true });
 if (!page.isClosed()) await page.waitForEvent("close");
-await context.close();
+await page.context().close();
