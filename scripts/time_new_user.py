@@ -55,7 +55,8 @@ def main() -> None:
     parser.add_argument("--model", default="qwen2.5-coder-0.5b")
     parser.add_argument("--shots", type=Path, help="a folder for a screenshot of each step")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
+    # Programs of VS Code still write as they end.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         home = Path(place) / "user"
         home.mkdir()
         shots = arguments.shots or Path(place) / "shots"
