@@ -50,6 +50,9 @@ class Reader:
         self._memory = SequenceMemory(self._context, 0)
         self._cache = PrefixCache(self._memory, most_bytes)
 
+    def clear(self) -> None:
+        self._cache.clear()
+
     def read(self, prompt: Sequence[int]) -> int:
         """How many tokens had to be read."""
         self._cache.seek(prompt)
@@ -120,3 +123,10 @@ def test_the_latest_eight_are_kept() -> None:
     read_in_turn(reader, *prompts)
     # The last is in memory, eight are kept beside it, and the first is gone.
     assert read_in_turn(reader, prompts[2], prompts[1], prompts[0]) == [0, 0, 200]
+
+
+def test_nothing_is_kept_of_a_model_that_is_unloaded() -> None:
+    reader = Reader()
+    read_in_turn(reader, EDIT, COMPLETION)
+    reader.clear()
+    assert reader.read(EDIT) == 500

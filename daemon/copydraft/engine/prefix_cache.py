@@ -47,6 +47,10 @@ class PrefixCache:
         if found is not None:
             self._memory.unstash(found)
 
+    def clear(self) -> None:
+        """Keep nothing."""
+        self._kept.clear()
+
     def _keep(self, lost: int) -> None:
         """Copy the memory, of which so many tokens would be lost."""
         if lost < _LEAST_TOKENS:
