@@ -6,6 +6,7 @@ with its kind under "type". Line numbers are 0-based with the end exclusive here
 """
 
 from copydraft.protocol.events import (
+    ChatResult,
     CompleteResult,
     Delta,
     EditResult,
@@ -30,6 +31,8 @@ from copydraft.protocol.message import (
     encode,
 )
 from copydraft.protocol.requests import (
+    ChatMessage,
+    ChatRequest,
     CompleteRequest,
     DocumentChanged,
     DocumentClosed,
@@ -43,6 +46,8 @@ from copydraft.protocol.requests import (
     Region,
     Sampling,
     TextChange,
+    Tool,
+    ToolCall,
     Turn,
 )
 from copydraft.protocol.status import (
@@ -66,6 +71,9 @@ from copydraft.protocol.version import (
 __all__ = [
     "PROTOCOL_VERSION",
     "VERSION_HEADER",
+    "ChatMessage",
+    "ChatRequest",
+    "ChatResult",
     "CompleteRequest",
     "CompleteResult",
     "Delta",
@@ -102,6 +110,8 @@ __all__ = [
     "StatsReport",
     "Status",
     "TextChange",
+    "Tool",
+    "ToolCall",
     "Turn",
     "Unloaded",
     "Usage",

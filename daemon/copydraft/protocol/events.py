@@ -6,6 +6,7 @@ import msgspec
 
 from copydraft.errors import CopydraftError, from_wire
 from copydraft.protocol.message import Kind, Message
+from copydraft.protocol.requests import ToolCall
 
 
 class Span(Message):
@@ -47,7 +48,8 @@ class Notice(Message, tag="notice"):
 class Delta(Message, tag="delta"):
     """More of the raw answer. Spans count from the start of this delta's text and cover it.
 
-    Of an explanation, the thinking before it is left out; there is no text in the deltas meanwhile.
+    Of an explanation or a chat's answer, the thinking before it and the calls of tools are left
+    out; there is no text in the deltas meanwhile.
     """
 
     text: str
@@ -141,6 +143,20 @@ class CompleteResult(Message, tag="complete"):
     margins: list[float] = []
 
 
+class ChatResult(Message, tag="chat"):
+    """The next message of a conversation."""
+
+    text: str
+    """Its content: the text of all deltas, and perhaps more behind it."""
+    calls: list[ToolCall]
+    spans: list[Span]
+    """Where the parts of `answer` came from."""
+    stats: RequestStats
+    answer: str
+    """All that the model wrote, thinking and calls included."""
+    margins: list[float] = []
+
+
 class Prepared(Message, tag="prepared"):
     """The end of a `PrepareRequest`."""
 
@@ -166,7 +182,7 @@ class Failed(Message, tag="failed"):
         return from_wire(self.code, self.message, self.hint)
 
 
-Result = EditResult | ExplainResult | CompleteResult | Prepared
+Result = EditResult | ExplainResult | CompleteResult | ChatResult | Prepared
 Event = Queued | Loading | Prefill | Notice | Delta | Result | Failed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -96,6 +96,45 @@ class CompleteRequest(Message):
     """The whole document, byte order mark removed, line ends as they are."""
     offset: Annotated[int, msgspec.Meta(ge=0)]
     """The place, in code points from the start of the text."""
+    generation: Generation = Generation()
+
+
+class ToolCall(Message):
+    """What the model wants a client to do."""
+
+    id: str
+    name: str
+    arguments: str
+    """A JSON object, as text."""
+
+
+class ChatMessage(Message):
+    """One message of a conversation."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str = ""
+    calls: list[ToolCall] = []
+    """Of the assistant."""
+    answers: str = ""
+    """Id of the call that a tool's message is the result of."""
+
+
+class Tool(Message):
+    """What a client offers to do for the model."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = {}
+    """JSON schema of an object."""
+
+
+class ChatRequest(Message):
+    """Write the next message of a conversation."""
+
+    messages: Annotated[list[ChatMessage], msgspec.Meta(min_length=1)]
+    tools: list[Tool] = []
+    prediction: str = ""
+    """The answer as the caller expects it, or a part of it: one more source of drafts."""
     generation: Generation = Generation()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from copydraft.protocol import (
+    ChatRequest,
     CompleteRequest,
     DocumentUpdates,
     EditRequest,
@@ -16,7 +17,7 @@ from copydraft.protocol import (
     WorkspaceStatus,
 )
 
-Request = EditRequest | ExplainRequest | CompleteRequest | PrepareRequest
+Request = EditRequest | ExplainRequest | CompleteRequest | ChatRequest | PrepareRequest
 
 Emit = Callable[[Event], None]
 
@@ -56,8 +57,9 @@ class Service(Protocol):
     def submit(self, request: Request, emit: Emit) -> Ticket:
         """Queue a request and return at once.
 
-        Edits and explanations come first, then completions; what is prepared gives way to all
-        others. Such a request is ended with Failed(code "cancelled") where another takes its place.
+        Edits, explanations and chats come first, then completions; what is prepared gives way to
+        all others. Such a request is ended with Failed(code "cancelled") where another takes its
+        place.
         `emit` is called from the engine's thread, in order; the last event is a Result or Failed.
         """
         ...
