@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydraft.prompts.context import NOTHING, Window, fit, plain, show, window
-from copydraft.prompts.template import Piece
+from copydraft.prompts.pieces import Piece
 from copydraft.protocol import Region
 from tests.fixtures.word_tokenizer import WordTokenizer
 

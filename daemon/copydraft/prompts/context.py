@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from copydraft.emission.fence import fenced, language
-from copydraft.prompts.template import Piece, encode_pieces
+from copydraft.prompts.pieces import Piece, encode_pieces
 from copydraft.textedits import split_lines
 from copydraft.workspace.documents import region_lines
 

@@ -19,9 +19,10 @@ from copydraft.prompts.checks import Endless, placeholder
 from copydraft.prompts.context import Window, fit, plain, region_text, show
 from copydraft.prompts.formats import ask_for
 from copydraft.prompts.overlap import overlap
+from copydraft.prompts.pieces import Piece, encode_answer
 from copydraft.prompts.recent import show_edits
 from copydraft.prompts.restore import map_spans, restore
-from copydraft.prompts.template import ChatTemplate, Message, Piece, encode_answer
+from copydraft.prompts.template import ChatTemplate, Message
 from copydraft.protocol import EditFormat, EditRequest, EditResult, RequestStats, Span
 from copydraft.textedits import split_lines, unified_diff
 from copydraft.tokens import Document, Tokenizer

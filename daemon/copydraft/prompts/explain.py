@@ -14,8 +14,9 @@ from copydraft.emission.format import Part
 from copydraft.errors import AnswerRefused, BadRequest
 from copydraft.prompts.checks import Endless
 from copydraft.prompts.context import Prompt, Window, fit, region_text, show
+from copydraft.prompts.pieces import Piece
 from copydraft.prompts.restore import map_spans
-from copydraft.prompts.template import ChatTemplate, Message, Piece
+from copydraft.prompts.template import ChatTemplate, Message
 from copydraft.protocol import ExplainRequest, ExplainResult, RequestStats, Span
 from copydraft.tokens import Document, Tokenizer
 

@@ -1,7 +1,7 @@
-"""The model's own chat template, and prompts as tokens.
+"""The model's own chat template: messages to the text that it was trained on.
 
 A template is Jinja text out of a model file that anyone may have written: it runs in a sandbox,
-with bounded steps and output. Text of the user's never becomes a control token.
+with bounded steps and output.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 import datetime
 import json
 import re
-import secrets
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import jinja2.ext
@@ -19,13 +17,13 @@ from jinja2.exceptions import TemplateError, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from copydraft.errors import ModelProblem
+from copydraft.prompts.pieces import Marks, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from jinja2.parser import Parser
 
-    from copydraft.tokens import Tokenizer
 
 _CHATML = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n"
@@ -42,18 +40,25 @@ _MOST_MARKUP = 1_000_000
 _OPEN_THINKING = re.compile(r"<((?:\w+:)?think\w*)>\s*\Z")
 
 
+class Call(NamedTuple):
+    """A tool's call that the model made earlier."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any] | str
+    """JSON, or its text: as the model's template wants it (`emission.calls.CallShape`)."""
+
+
 class Message(NamedTuple):
-    """One turn of a conversation; `role` is "system", "user" or "assistant"."""
+    """One turn of a conversation; `role` is "system", "user", "assistant" or "tool"."""
 
     role: str
     content: str
-
-
-class Piece(NamedTuple):
-    """Part of a prompt; only in the template's own markup do spellings mean control tokens."""
-
-    text: str
-    markup: bool
+    calls: tuple[Call, ...] = ()
+    """Of the assistant."""
+    call_id: str = ""
+    name: str = ""
+    """Of the tool; its message is the result of the call with `call_id`."""
 
 
 class ChatTemplate:
@@ -82,9 +87,9 @@ class ChatTemplate:
     ) -> list[Piece]:
         """The prompt that asks for the next assistant turn, thinking switched off; ends in markup.
 
-        `tools` are JSON schemas, as a template that knows tools shows them to the model. A system
-        message that the template refuses or drops goes in front of the first user message.
-        `special_texts` is the tokenizer's.
+        `tools` are JSON schemas, as a template that knows tools shows them to the model. Where the
+        template refuses or drops a message, system messages go in front of the first user message,
+        and messages in a row become one. `special_texts` is the tokenizer's.
 
         Raises:
             ModelProblem: the template fails, or drops another message.
@@ -92,13 +97,13 @@ class ChatTemplate:
         template = self._template or self._sandbox.compile_counted(
             _CHATML if "<|im_start|>" in special_texts else _PLAIN
         )
-        if messages[0].role != "system":
-            pieces = self._render(template, messages, tools)
-        else:
-            try:
-                pieces = self._render(template, messages, tools)
-            except ModelProblem:
-                pieces = self._render(template, _without_system(messages), tools)
+        try:
+            pieces = self._render(template, messages, tools, special_texts)
+        except ModelProblem:
+            simpler = _simpler(messages)
+            if simpler == list(messages):
+                raise
+            pieces = self._render(template, simpler, tools, special_texts)
         if self._first and not pieces[0].text.startswith(self._first):
             pieces.insert(0, Piece(self._first, markup=True))
         pieces[-1] = Piece(_without_thinking(pieces[-1].text), markup=True)
@@ -127,13 +132,12 @@ class ChatTemplate:
         template: Template,
         messages: Sequence[Message],
         tools: Sequence[Mapping[str, Any]],
+        special_texts: frozenset[str],
     ) -> list[Piece]:
-        marks = _Marks()
-        marked = [
-            {"role": message.role, "content": marks.wrap(index, message.content)}
-            for index, message in enumerate(messages)
-        ]
-        return marks.cut(self._text(template, marked, tools, add_generation_prompt=True))
+        marks = Marks(special_texts)
+        marked = [_marked(message, marks) for message in messages]
+        guarded = [marks.guarded(tool) for tool in tools]
+        return marks.cut(self._text(template, marked, guarded, add_generation_prompt=True))
 
     def _text(
         self,
@@ -144,7 +148,7 @@ class ChatTemplate:
         add_generation_prompt: bool,
     ) -> str:
         self._sandbox.steps = 0
-        room = _MOST_MARKUP + sum(len(message["content"]) for message in messages)
+        room = _MOST_MARKUP + sum(len(json.dumps(each)) for each in (*messages, *tools))
         rendered = ""
         try:
             for part in template.generate(
@@ -164,76 +168,6 @@ class ChatTemplate:
                 f"the model's chat template fails: {error}", "use another file of this model"
             ) from error
         return rendered
-
-
-def encode_chat(
-    messages: Sequence[Message], template: ChatTemplate, tokenizer: Tokenizer
-) -> list[int]:
-    """The tokens of the prompt that asks for the next assistant turn.
-
-    Raises:
-        ModelProblem: the template fails, or drops a message.
-    """
-    return encode_pieces(template.pieces(messages, tokenizer.special_texts), tokenizer)
-
-
-def encode_pieces(pieces: Sequence[Piece], tokenizer: Tokenizer) -> list[int]:
-    """Tokens of the joined text, as of one text, save where the user's part spells a control token.
-
-    There, and only there, the text is cut, and the spelling is encoded as ordinary text.
-    """
-    text = "".join(piece.text for piece in pieces)
-    tokens: list[int] = []
-    at = 0
-    for start, end in _user_spellings(pieces, text, tokenizer.special_texts):
-        tokens += tokenizer.encode(text[at:start], special=True)
-        tokens += tokenizer.encode(text[start:end])
-        at = end
-    return tokens + tokenizer.encode(text[at:], special=True)
-
-
-def encode_answer(prompt: Sequence[Piece], answer: str, tokenizer: Tokenizer) -> list[int]:
-    """Tokens of `answer` as the model would print it after `prompt`, which ends in markup.
-
-    The first tokens of a text depend on what stands before it.
-    """
-    opening = tokenizer.encode(prompt[-1].text, special=True)
-    tokens = encode_pieces([prompt[-1], Piece(answer, markup=False)], tokenizer)
-    if tokens[: len(opening)] == opening:
-        return tokens[len(opening) :]
-    return encode_pieces([Piece(answer, markup=False)], tokenizer)
-
-
-class _Marks:
-    """Marks that nobody can guess around the contents of messages, to find them again."""
-
-    def __init__(self) -> None:
-        self._key = secrets.token_hex(8)
-        self._wrapped = 0
-
-    def wrap(self, index: int, content: str) -> str:
-        # Templates often strip contents: blank ends stay outside, where they can be stripped.
-        core = content.strip()
-        if not core:
-            return content
-        self._wrapped += 1
-        start = content.index(core)
-        key = f"{self._key}x{index}x"
-        return f"{content[:start]}{key}{core}{key}{content[start + len(core) :]}"
-
-    def cut(self, rendered: str) -> list[Piece]:
-        pieces = []
-        seen = set()
-        at = 0
-        for match in re.finditer(rf"{self._key}x(\d+)x(.*?){self._key}x\1x", rendered, re.DOTALL):
-            pieces += [Piece(rendered[at : match.start()], markup=True), Piece(match[2], False)]
-            seen.add(match[1])
-            at = match.end()
-        if len(seen) < self._wrapped:
-            raise ModelProblem(
-                "the model's chat template drops part of the request", "use another file of it"
-            )
-        return [*pieces, Piece(rendered[at:], markup=True)]
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
@@ -310,9 +244,43 @@ def _strftime_now(style: str) -> str:
     return datetime.datetime.now().astimezone().strftime(style)
 
 
-def _without_system(messages: Sequence[Message]) -> list[Message]:
-    system, user, *rest = messages
-    return [Message(user.role, f"{system.content}\n\n{user.content}"), *rest]
+def _marked(message: Message, marks: Marks) -> dict[str, Any]:
+    """A message as templates know it."""
+    # Beside calls, some templates leave out what else was said.
+    shown: dict[str, Any] = {
+        "role": message.role,
+        "content": marks.content(message.content, may_drop=bool(message.calls)),
+    }
+    if message.calls:
+        shown["tool_calls"] = [
+            {
+                "type": "function",
+                "id": marks.guarded(call.id),
+                "function": marks.guarded({"name": call.name, "arguments": call.arguments}),
+            }
+            for call in message.calls
+        ]
+    if message.role == "tool":
+        shown |= marks.guarded({"tool_call_id": message.call_id, "name": message.name})
+    return shown
+
+
+def _simpler(messages: Sequence[Message]) -> list[Message]:
+    """The same for templates that know no system message, or want question and answer in turns."""
+    told = "\n\n".join(each.content for each in messages if each.role == "system")
+    others = [message for message in messages if message.role != "system"]
+    if told:
+        place = next((i for i, each in enumerate(others) if each.role == "user"), 0)
+        others.insert(place, Message("user", told))
+    simpler: list[Message] = []
+    for message in others:
+        last = simpler[-1] if simpler else None
+        if last and last.role == message.role and message.role in ("user", "assistant"):
+            both = "\n\n".join(part for part in (last.content, message.content) if part)
+            simpler[-1] = last._replace(content=both, calls=last.calls + message.calls)
+        else:
+            simpler.append(message)
+    return simpler
 
 
 def _without_thinking(opening: str) -> str:
@@ -320,23 +288,3 @@ def _without_thinking(opening: str) -> str:
     if match := _OPEN_THINKING.search(opening):
         return f"{opening[: match.start()]}<{match[1]}>\n\n</{match[1]}>\n\n"
     return opening
-
-
-def _user_spellings(
-    pieces: Sequence[Piece], text: str, special_texts: frozenset[str]
-) -> list[tuple[int, int]]:
-    """Where a control token is spelled by the user's text, or by it together with markup."""
-    found = sorted((s for s in special_texts if s and s in text), key=len, reverse=True)
-    if not found:
-        return []
-    ends = list(accumulate(len(piece.text) for piece in pieces))
-    markup = [
-        (end - len(piece.text), end)
-        for piece, end in zip(pieces, ends, strict=True)
-        if piece.markup
-    ]
-    return [
-        match.span()
-        for match in re.finditer("|".join(map(re.escape, found)), text)
-        if not any(start <= match.start() and match.end() <= end for start, end in markup)
-    ]
