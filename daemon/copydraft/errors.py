@@ -30,6 +30,12 @@ class BadRequest(CopydraftError):
     exit_status = 2
 
 
+class ContextExceeded(BadRequest):
+    """The conversation, and room for an answer, is more than the model's context holds."""
+
+    code = "context"
+
+
 class FileProblem(CopydraftError):
     """A file of the user's is missing, unreadable, binary, too large or not UTF-8."""
 
@@ -107,10 +113,14 @@ class Cancelled(CopydraftError):
     exit_status = 130
 
 
-def _subclasses() -> dict[str, type[CopydraftError]]:
-    return {cls.code: cls for cls in CopydraftError.__subclasses__()}
+def _kinds(base: type[CopydraftError]) -> dict[str, type[CopydraftError]]:
+    """`base` and all that are derived from it, by their codes."""
+    kinds = {base.code: base}
+    for cls in base.__subclasses__():
+        kinds |= _kinds(cls)
+    return kinds
 
 
 def from_wire(code: str, message: str, hint: str) -> CopydraftError:
     """The exception that the daemon raised, rebuilt in the client; unknown codes stay general."""
-    return _subclasses().get(code, CopydraftError)(message, hint)
+    return _kinds(CopydraftError).get(code, CopydraftError)(message, hint)
