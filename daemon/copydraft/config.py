@@ -18,6 +18,7 @@ from copydraft import paths
 from copydraft.errors import BadRequest, DiskProblem
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]
+_Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 _Minutes = Annotated[float, msgspec.Meta(gt=0)]
 
 
@@ -43,7 +44,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     idle_unload_minutes: _Minutes = 15.0
     """The model leaves memory after so long without a request; inf: never."""
     idle_exit_minutes: _Minutes = 120.0
-    """The daemon exits after so long without a client; inf: never."""
+    """The daemon exits after so long without a client; inf, or with `api_port` set: never."""
+    api_port: _Port = 0
+    """Port of 127.0.0.1 where coding agents reach the OpenAI-compatible API; 0: none. The daemon
+    then stays, since agents cannot start it; the model still leaves memory."""
     index: bool = True
     """Draft from the files and libraries of workspaces too, which are indexed on the disk."""
     record: bool = False

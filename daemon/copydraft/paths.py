@@ -50,6 +50,11 @@ def global_directories_file() -> Path:
     return state_dir() / "global-directories.txt"
 
 
+def api_key_file() -> Path:
+    """The key that coding agents have to show; only this user may read it."""
+    return state_dir() / "api-key"
+
+
 def traces_file() -> Path:
     """Requests that were recorded: prompts and answers, as tokens."""
     return state_dir() / "traces.jsonl"

@@ -22,9 +22,14 @@ def answer(error: CopydraftError, status: int | None = None) -> Response:
     """The response that tells `error`, under its usual HTTP status unless one is given."""
     return Response(
         encode(Failed.of(error)),
-        status_code=status or _HTTP_STATUS.get(type(error), 500),
+        status_code=status or _status_of(error),
         media_type="application/json",
     )
+
+
+def _status_of(error: CopydraftError) -> int:
+    known = (_HTTP_STATUS.get(kind) for kind in type(error).__mro__)
+    return next((status for status in known if status), 500)
 
 
 async def _known_fault(_: Request, error: Exception) -> Response:
