@@ -114,11 +114,11 @@ class Cancelled(CopydraftError):
 
 
 def _kinds(base: type[CopydraftError]) -> dict[str, type[CopydraftError]]:
-    """`base` and all that are derived from it, by their codes."""
-    kinds = {base.code: base}
+    """`base` and all that are derived from it, by their codes; of one code, the most general."""
+    kinds: dict[str, type[CopydraftError]] = {}
     for cls in base.__subclasses__():
         kinds |= _kinds(cls)
-    return kinds
+    return kinds | {base.code: base}
 
 
 def from_wire(code: str, message: str, hint: str) -> CopydraftError:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from copydraft import paths, protocol
-from copydraft.api import native, stream
+from copydraft.api import bodies, stream
 from copydraft.client import Client
 from copydraft.errors import AnswerRefused, BadRequest, CopydraftError
 from copydraft.protocol import (
@@ -287,7 +287,7 @@ async def test_json_of_any_depth_is_refused(http: httpx.AsyncClient) -> None:
 async def test_a_body_over_the_limit_is_refused(
     http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(native, "BODY_LIMIT", 1 << 20)
+    monkeypatch.setattr(bodies, "LIMIT", 1 << 20)
     response = await http.post("/v1/edit", content=b" " * ((1 << 20) + 1))
     assert failure(response) == (413, "bad-request", "the request is larger than 1 MB")
 

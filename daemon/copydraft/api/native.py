@@ -32,8 +32,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from copydraft import protocol
+from copydraft.api import bodies
 from copydraft.api.last import LastAnswers
-from copydraft.api.stream import EventStream
+from copydraft.api.stream import Desk, EventStream
 from copydraft.errors import BadRequest
 from copydraft.index.store import StateStore
 from copydraft.protocol import (
@@ -48,7 +49,6 @@ from copydraft.protocol import (
 )
 from copydraft.serving.service import Service
 
-BODY_LIMIT = 16 * 1024 * 1024
 MOST_DAYS = 36_500
 
 R = TypeVar("R", EditRequest, ExplainRequest, CompleteRequest, PrepareRequest, DocumentUpdates)
@@ -68,8 +68,7 @@ class NativeApi:
         self._store = store
         self._status = status
         self._stop = stop
-        self.streams: set[EventStream] = set()
-        """Answers that are being written."""
+        self.desk = Desk(service)
         self.last = LastAnswers()
 
     def routes(self) -> list[Route]:
@@ -96,20 +95,20 @@ class NativeApi:
     async def edit(self, request: Request) -> Response:
         asked = await _read(request, EditRequest)
         watch = self.last.follow("edit", asked.region.path)
-        return EventStream(self._service, asked, self.streams, watch)
+        return EventStream(self.desk, asked, watch)
 
     async def explain(self, request: Request) -> Response:
         asked = await _read(request, ExplainRequest)
         watch = self.last.follow("explain", asked.region.path)
-        return EventStream(self._service, asked, self.streams, watch)
+        return EventStream(self.desk, asked, watch)
 
     async def complete(self, request: Request) -> Response:
         asked = await _read(request, CompleteRequest)
-        return EventStream(self._service, asked, self.streams)
+        return EventStream(self.desk, asked)
 
     async def prepare(self, request: Request) -> Response:
         asked = await _read(request, PrepareRequest)
-        return EventStream(self._service, asked, self.streams)
+        return EventStream(self.desk, asked)
 
     async def documents(self, request: Request) -> Response:
         updates = await _read(request, DocumentUpdates)
@@ -147,13 +146,8 @@ class NativeApi:
 
 
 async def _read(request: Request, kind: type[R]) -> R:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > BODY_LIMIT:
-            raise HTTPException(413, f"the request is larger than {BODY_LIMIT >> 20} MB")
     try:
-        return msgspec.json.decode(body, type=kind)
+        return msgspec.json.decode(await bodies.read(request), type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadRequest(
             f"not a valid {kind.__name__}: {error}", "see copydraft's protocol"

@@ -21,7 +21,7 @@ from copydraft.api.web import StatisticsSite
 from copydraft.config import Config
 from copydraft.errors import Cancelled
 from copydraft.index.store import StateStore
-from copydraft.protocol import PROTOCOL_VERSION, Failed, Status
+from copydraft.protocol import PROTOCOL_VERSION, Status
 from copydraft.serving.service import Service
 
 _log = logging.getLogger(__name__)
@@ -122,8 +122,7 @@ class Daemon:
         while stopping.is_alive() and time.monotonic() < deadline:
             await asyncio.sleep(_SHORTEST_PERIOD_S)
         if stopping.is_alive():
-            for stream in self._api.streams:
-                stream.put(Failed.of(Cancelled("the daemon is stopping", "run the command again")))
+            self._api.desk.end_all(Cancelled("the daemon is stopping", "run the command again"))
         return not stopping.is_alive()
 
 
