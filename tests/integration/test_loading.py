@@ -59,7 +59,7 @@ def test_how_the_model_writes_tool_calls_is_known(
 ) -> None:
     loaded = load(request.getfixturevalue(model), Config(context=512), Costs(), [])
     loaded.engine.close()
-    assert loaded.escaped is escaped
+    assert loaded.escapes_calls is escaped
 
 
 @pytest.mark.parametrize(("wanted", "size"), [(1, 256), (100, 256), (300, 512)])

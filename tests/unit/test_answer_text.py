@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copydraft.protocol import Span
-from copydraft.serving.text import TextStream, spans_from
+from copydraft.serving.text import TextStream, spans_within
 
 
 def pieces_of(data: bytes, cuts: list[int]) -> list[bytes]:
@@ -68,7 +68,10 @@ def test_neighbouring_parts_of_one_origin_are_one_span() -> None:
 
 def test_spans_of_a_later_part_count_from_its_start() -> None:
     spans = [Span(start=0, end=4, corpus="region"), Span(start=4, end=6)]
-    assert spans_from(spans, 3) == [Span(start=0, end=1, corpus="region"), Span(start=1, end=3)]
+    assert spans_within(spans, 3, 6) == [
+        Span(start=0, end=1, corpus="region"),
+        Span(start=1, end=3),
+    ]
 
 
 @given(st.text("abé😀"), st.lists(st.integers(0)), st.sampled_from(["", "ab", "aba", "é"]))

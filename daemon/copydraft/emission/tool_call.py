@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from copydraft.emission.calls import json_text
 from copydraft.emission.fence import whole_lines
 from copydraft.emission.format import Part, Printed, cut_off, misplaced
 from copydraft.emission.replacing import Replacement, replaced, unique_changes
@@ -231,11 +232,6 @@ class TaggedCallReader:
         if self._end is not None and self._begin in self._text[self._end :]:
             self._end = None
         return self._end is not None and len(self._text) - self._end > self._room
-
-
-def json_text(text: str) -> str:
-    """The text as it stands between the quotes of a JSON string."""
-    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def _replacement(old: str, new: list[Part]) -> Replacement:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from copydraft.emission.tool_call import json_text
+from copydraft.emission.calls import json_text
 from copydraft.index.tokenizing import PLAIN, Printing
 
 if TYPE_CHECKING:

@@ -47,8 +47,8 @@ _UNFINISHED = re.compile(r"(?:\s?\w{1,16}|\s?[^\w\s]+|\s+)\Z")
 class CompletionReader:
     """Follows a completion as it is written."""
 
-    hidden = 0
-    """Nothing stands before it."""
+    hidden = held = 0
+    """Nothing stands before it or behind it."""
 
     def __init__(self, place: Place, beginning: str) -> None:
         """`beginning` is the answer's, and not yet the completion."""

@@ -48,7 +48,7 @@ _DELETES_ALL = re.compile(
 class EditReader:
     """Follows an answer as it is written."""
 
-    hidden = 0
+    hidden = held = 0
     """Clients get all of it, to find the edit so far in."""
 
     def __init__(self, form: FormatReader, unchanged: str) -> None:

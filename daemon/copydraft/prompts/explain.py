@@ -17,6 +17,7 @@ from copydraft.prompts.context import Prompt, Window, fit, region_text, show
 from copydraft.prompts.pieces import Piece
 from copydraft.prompts.restore import map_spans
 from copydraft.prompts.template import ChatTemplate, Message
+from copydraft.prompts.thinking import start_of_answer
 from copydraft.protocol import ExplainRequest, ExplainResult, RequestStats, Span
 from copydraft.tokens import Document, Tokenizer
 
@@ -27,11 +28,12 @@ _SYSTEM = "You explain code to a programmer. Answer in Markdown, briefly and to 
 _QUESTION = "Explain what this code does and how."
 _MAX_TOKENS = 512
 _LEAST_ROOM = 128
-_THINKING, _THOUGHT = "<think>", "</think>"
 
 
 class ExplainReader:
     """Follows an answer as it is written."""
+
+    held = 0
 
     def __init__(self) -> None:
         self._endless = Endless()
@@ -47,21 +49,8 @@ class ExplainReader:
         """Take more of the answer; True: stop decoding, it is endless."""
         if self.hidden == len(self._beginning):
             self._beginning += delta
-            self.hidden = _start_of_explanation(self._beginning)
+            self.hidden = start_of_answer(self._beginning)
         return self._endless.feed(delta)
-
-
-def _start_of_explanation(answer: str) -> int:
-    """Where it begins behind thinking; the end while that may still go on."""
-    start = _first_visible(answer, 0)
-    if answer.startswith(_THINKING, start):
-        end = answer.find(_THOUGHT, start)
-        return len(answer) if end < 0 else _first_visible(answer, end + len(_THOUGHT))
-    return len(answer) if _THINKING.startswith(answer[start:]) else start
-
-
-def _first_visible(text: str, start: int) -> int:
-    return len(text) - len(text[start:].lstrip())
 
 
 @dataclass(frozen=True)
@@ -155,7 +144,7 @@ def finish(
             "the model repeated itself without end",
             "ask about fewer lines, or with a larger model",
         )
-    start = _start_of_explanation(answer)
+    start = start_of_answer(answer)
     text = answer[start:].rstrip()
     if not text:
         raise AnswerRefused("the model's answer is empty", "ask again in other words")

@@ -1,20 +1,23 @@
 """How a model calls a tool, read from its own chat template, whatever the model is.
 
-The template is shown a conversation that ends in a call whose arguments can be found again. What it
-prints around them is the syntax; whether they come out as JSON or as they are is seen, too.
+The template is shown a conversation that ends in a call whose name and arguments can be found
+again. What it prints around them is the shape; whether the arguments come out as JSON or as they
+are is seen, too.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from typing import TYPE_CHECKING, Any
 
+from copydraft.emission.calls import HERMES, CallShape, Tags
 from copydraft.emission.tool_call import NEW, OLD, PATH, TOOL, CallSyntax
 from copydraft.errors import ModelProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from copydraft.prompts.template import ChatTemplate
 
@@ -26,32 +29,37 @@ _ARGUMENTS = {
 
 _THINKING = re.compile(r"\A\s*(?:<(?:\w+:)?think\w*>)?\s*</(?:\w+:)?think\w*>\s*")
 _BETWEEN_WORDS = re.compile(r"[\s>\]]")
+_DECODER = json.JSONDecoder()
 
-EDIT_TOOL: dict[str, Any] = {
-    "type": "function",
-    "function": {
-        "name": TOOL,
-        "description": "Put new lines in the place of old ones in a file.",
-        "parameters": {
-            "type": "object",
-            "properties": {
-                name: {"type": "string", "description": told} for name, told in _ARGUMENTS.items()
-            },
-            "required": list(_ARGUMENTS),
+
+def schema_of(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool as chat templates know it."""
+    return {
+        "type": "function",
+        "function": {"name": name, "description": description, "parameters": parameters},
+    }
+
+
+EDIT_TOOL = schema_of(
+    TOOL,
+    "Put new lines in the place of old ones in a file.",
+    {
+        "type": "object",
+        "properties": {
+            name: {"type": "string", "description": told} for name, told in _ARGUMENTS.items()
         },
+        "required": list(_ARGUMENTS),
     },
-}
+)
 
 
-def call_syntax(template: ChatTemplate, special_texts: frozenset[str]) -> CallSyntax | None:
-    """How the model calls `edit_file`; None if its template shows it no tools, or no call."""
+def call_shape(template: ChatTemplate, special_texts: frozenset[str]) -> CallShape | None:
+    """How the model calls tools; None if its template shows it no tools, or no call."""
     key = secrets.token_hex(4)
     # A quotation mark and a line end tell whether a value is escaped.
     values = {name: f'{key}{name}"\n{key}' for name in _ARGUMENTS}
-    json_values = {name: text.replace('"\n', '\\"\\n') for name, text in values.items()}
-    as_json = "{" + ", ".join(f'"{name}": "{text}"' for name, text in json_values.items()) + "}"
     # Most templates want the arguments as an object, some as the JSON that an API gives.
-    for arguments in (values, as_json):
+    for arguments in (values, json.dumps(values)):
         try:
             asked, called = _rendered(template, arguments)
         except ModelProblem:
@@ -59,16 +67,71 @@ def call_syntax(template: ChatTemplate, special_texts: frozenset[str]) -> CallSy
         if TOOL not in asked:
             continue
         answer = _THINKING.sub("", called[_turn_start(asked, called) :])
-        for texts, escaped in ((json_values, True), (values, False)):
-            if found := _around(answer, list(texts.values()), special_texts, escaped=escaped):
-                return found
+        before, found, rest = answer.partition(TOOL)
+        shape = _with_json(before, rest, values) or _with_tags(before, rest, values)
+        if found and shape is not None:
+            after = _until_end(shape.after, special_texts)
+            if after:
+                text = isinstance(arguments, str)
+                return CallShape(before, shape.after_name, after, shape.tags, text)
     return None
+
+
+def call_syntax(template: ChatTemplate, special_texts: frozenset[str]) -> CallSyntax | None:
+    """How the model calls `edit_file`; None if its template shows it no tools, or no call."""
+    shape = call_shape(template, special_texts)
+    if shape is None:
+        return None
+    opening = shape.before_name + TOOL + shape.after_name
+    if shape.tags is None:
+        return CallSyntax(
+            f'{opening}{{"{PATH}": "', f'", "{OLD}": "', f'", "{NEW}": "', f'"}}{shape.after}', True
+        )
+    after_key, between = shape.tags
+    return CallSyntax(
+        f"{opening}{PATH}{after_key}",
+        f"{between}{OLD}{after_key}",
+        f"{between}{NEW}{after_key}",
+        shape.after,
+        False,
+    )
 
 
 def escapes_calls(template: ChatTemplate, special_texts: frozenset[str]) -> bool:
     """Whether the model writes the arguments of tool calls as JSON, not as they are."""
-    syntax = call_syntax(template, special_texts)
-    return syntax is None or syntax.escaped  # without a syntax of its own, it is asked for JSON
+    return (call_shape(template, special_texts) or HERMES).escapes
+
+
+def _with_json(before: str, rest: str, values: Mapping[str, str]) -> CallShape | None:
+    """Behind the name comes a JSON object, which holds the `values`."""
+    start = rest.find("{")
+    while start >= 0:
+        try:
+            found, end = _DECODER.raw_decode(rest, start)
+        except ValueError:
+            found = None
+        if found == values:
+            return CallShape(before, rest[:start], rest[end:])
+        start = rest.find("{", start + 1)
+    return None
+
+
+def _with_tags(before: str, rest: str, values: Mapping[str, str]) -> CallShape | None:
+    """Behind the name come keys and `values` as they are, in this order."""
+    around = []
+    for text in (text for pair in values.items() for text in pair):
+        part, found, rest = rest.partition(text)
+        if not found:
+            return None
+        around.append(part)
+    after_name, after_key, between, *_ = around
+    return CallShape(before, after_name, rest, Tags(after_key, between))
+
+
+def _until_end(after: str, special_texts: frozenset[str]) -> str:
+    """A control token behind the call ends it, or the turn: neither shows in the answer's text."""
+    ends = [at for special in special_texts if special and (at := after.find(special)) >= 0]
+    return after[: min(ends, default=len(after))].rstrip()
 
 
 def _turn_start(asked: str, called: str) -> int:
@@ -94,22 +157,3 @@ def _rendered(template: ChatTemplate, arguments: Mapping[str, str] | str) -> tup
     assistant = {"role": "assistant", "content": "", "tool_calls": [call]}
     asked = template.sample([user], [EDIT_TOOL], add_generation_prompt=True)
     return asked, template.sample([user, assistant], [EDIT_TOOL], add_generation_prompt=False)
-
-
-def _around(
-    answer: str, texts: Sequence[str], special_texts: frozenset[str], *, escaped: bool
-) -> CallSyntax | None:
-    """What stands around `texts`, if each is in `answer` once, in this order."""
-    parts = []
-    for text in texts:
-        before, found, answer = answer.partition(text)
-        if not found or (escaped and not before.endswith('"')):
-            return None
-        parts.append(before)
-    if TOOL not in parts[0]:
-        return None
-    # A control token behind the call ends it, or the turn: neither shows in the answer's text.
-    ends = [at for special in special_texts if special and (at := answer.find(special)) >= 0]
-    after = answer[: min(ends, default=len(answer))].rstrip()
-    path, old, new = parts
-    return CallSyntax(path, old, new, after, escaped) if after else None

@@ -70,6 +70,7 @@ def decode(
         tie_threshold=loaded.calibration.tie_threshold if strict else 0.0,
         stops=tuple(generation.stop),
         ends=task.ends,
+        spelled=task.spelled,
         beginning=len(task.beginning),
     )
     picker = engine.picker(generation.sampling)

@@ -10,6 +10,7 @@ from pathlib import Path
 from copydraft import devices
 from copydraft.config import Config
 from copydraft.defaults import context_for, file_context_for
+from copydraft.emission.calls import HERMES, CallShape
 from copydraft.engine.cost import Calibration, Costs
 from copydraft.engine.engine import SNAPSHOTS, Engine
 from copydraft.engine.llama import BUILD, Model, can_offload
@@ -17,7 +18,7 @@ from copydraft.errors import OutOfMemory
 from copydraft.models import catalog, library
 from copydraft.models.gguf import ModelMetadata, memory_needed, read_metadata
 from copydraft.prompts.template import ChatTemplate
-from copydraft.prompts.tools import escapes_calls
+from copydraft.prompts.tools import call_shape
 from copydraft.protocol import EditFormat, ModelStatus
 from copydraft.serving.service import CostStore
 
@@ -41,9 +42,14 @@ class Loaded:
     file_context: int
     edit_format: EditFormat
     """For requests that do not name one."""
-    escaped: bool
-    """The model writes the arguments of tool calls as JSON, not as they are."""
+    call_shape: CallShape | None
+    """How the model calls tools; None: it was not taught to."""
     status: ModelStatus
+
+    @property
+    def escapes_calls(self) -> bool:
+        """The model writes the arguments of tool calls as JSON, not as they are."""
+        return (self.call_shape or HERMES).escapes
 
 
 def wanted(name: str, config: Config) -> Path:
@@ -95,7 +101,7 @@ def load(
         key = f"{path.name} {metadata.size} {device} {config.gpu_layers} {threads} {BUILD}"
         calibration = _calibration(engine, key, costs, tell, lambda: progress(1.0))
         template = template_of(metadata, engine.model)
-        escaped = escapes_calls(template, engine.model.special_texts)
+        shape = call_shape(template, engine.model.special_texts)
     except BaseException:
         engine.close()
         raise
@@ -122,7 +128,7 @@ def load(
         Costs(calibration),
         file_context,
         config.edit_format,
-        escaped,
+        shape,
         status,
     )
 

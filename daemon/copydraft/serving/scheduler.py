@@ -306,7 +306,7 @@ class Scheduler:
 
         loaded = loading.load(path, self._config, self._costs, progress, tell)
         if self._config.index:
-            self._workspaces.load(path, escaped=loaded.escaped)
+            self._workspaces.load(path, escaped=loaded.escapes_calls)
         with self._changed:
             self._loaded = loaded
             if job.cancelled.is_set() or job.gave_way:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from copydraft.engine.batch import MAX_BATCH, Feed
 from copydraft.engine.verify import Verified, verify
 from copydraft.protocol import Delta, Event, Prefill
 from copydraft.serving.meter import Meter
-from copydraft.serving.text import TextStream, spans_from
+from copydraft.serving.text import TextStream, spans_within
 from copydraft.tokens import NO_DRAFT
 
 if TYPE_CHECKING:
@@ -32,6 +32,11 @@ class Reader(Protocol):
         """Characters before what is to be shown, of the text so far."""
         ...
 
+    @property
+    def held(self) -> int:
+        """Characters behind it."""
+        ...
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -45,6 +50,8 @@ class Limits:
     """Strings that end the text and are not in it."""
     ends: frozenset[int] = frozenset()
     """Tokens that end it, beside the model's own."""
+    spelled: Mapping[int, bytes] = field(default_factory=dict)
+    """Control tokens that are to stand in the text, which they print nothing of."""
     beginning: int = 0
     """Characters that the answer has to begin with. In strict mode they are not drafted: a picker
     that follows them cannot make a pick again."""
@@ -201,7 +208,8 @@ class ActiveSequence:
         if token in self._ends:
             return "end"
         before = len(self.stream.text)
-        self.stream.feed(self._engine.model.piece(token), corpus, path)
+        piece = self._limits.spelled.get(token) or self._engine.model.piece(token)
+        self.stream.feed(piece, corpus, path)
         if self._reader.feed(self.stream.text[before:]):
             return "format"
         if self.stream.stopped:
@@ -214,16 +222,19 @@ class ActiveSequence:
 
     def _show(self) -> None:
         """Send on what came since the last time, though it may be no text to be shown."""
-        start, end = max(self._shown, self._reader.hidden), len(self.stream.text)
-        if end == self._told:
+        written = len(self.stream.text)
+        if written == self._told:
             return
-        self._told = end
-        if start < end:  # else it is hidden for now: it may turn out to be no thinking
+        self._told = written
+        # What is hidden for now may turn out to be no thinking, and no call.
+        start = max(self._shown, self._reader.hidden)
+        end = max(start, written - self._reader.held)
+        if start < end:
             self._shown = end
         self._emit(
             Delta(
-                text=self.stream.text[start:],
-                spans=spans_from(self.stream.spans, start),
+                text=self.stream.text[start:end],
+                spans=spans_within(self.stream.spans, start, end),
                 tokens=self.meter.output_tokens,
             )
         )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from copydraft.drafting.candidate import common_length
-from copydraft.prompts import complete, edit, explain
+from copydraft.prompts import chat, complete, edit, explain
 from copydraft.protocol import (
+    ChatRequest,
     CompleteRequest,
     EditFormat,
     EditRequest,
@@ -23,7 +24,7 @@ from copydraft.serving.sequence import Reader
 from copydraft.tokens import Document
 from copydraft.workspace.edits import RecentEdit
 
-Question = EditRequest | ExplainRequest | CompleteRequest
+Question = EditRequest | ExplainRequest | CompleteRequest | ChatRequest
 """A request that the model answers."""
 
 Finish = Callable[[str, str, Sequence[Span], RequestStats, Sequence[float]], Result]
@@ -48,6 +49,8 @@ class Task:
     """What the answer has to begin with."""
     notices: tuple[str, ...] = ()
     """What the user should know of how the request was understood."""
+    spelled: Mapping[int, bytes] = field(default_factory=dict)
+    """Control tokens that are to stand in the answer's text, and how."""
 
 
 def kind_of(request: Question) -> Kind:
@@ -58,16 +61,30 @@ def kind_of(request: Question) -> Kind:
             return "explain"
         case CompleteRequest():
             return "complete"
+        case ChatRequest():
+            return "chat"
 
 
 def path_of(request: Question) -> str:
-    """The document that a request is about."""
-    return request.path if isinstance(request, CompleteRequest) else request.region.path
+    """The document that a request is about; "" for a chat."""
+    match request:
+        case CompleteRequest():
+            return request.path
+        case ChatRequest():
+            return ""
+        case _:
+            return request.region.path
 
 
 def format_of(request: Question, loaded: Loaded) -> EditFormat:
     """The format of the answer, as far as it matters for how text stands in it."""
-    return (request.format or loaded.edit_format) if isinstance(request, EditRequest) else "plain"
+    match request:
+        case EditRequest():
+            return request.format or loaded.edit_format
+        case ChatRequest():
+            return "tool-call" if request.tools else "plain"
+        case _:
+            return "plain"
 
 
 def task_of(request: Question, loaded: Loaded, edits: Sequence[RecentEdit] = ()) -> Task:
@@ -91,6 +108,16 @@ def task_of(request: Question, loaded: Loaded, edits: Sequence[RecentEdit] = ())
             ends=gap.ends,
             lead=gap.lead,
             beginning=gap.beginning,
+        )
+    if isinstance(request, ChatRequest):
+        said = chat.prepare(request, model, template, loaded.call_shape, context=context)
+        return Task(
+            prompt=said.prompt,
+            documents=said.documents,
+            max_tokens=said.max_tokens,
+            reader=said.reader,
+            finish=lambda *parts: chat.finish(said, *parts),
+            spelled=said.spelled,
         )
     file_context = request.generation.file_context or loaded.file_context
     room = {"context": context, "file_context": file_context}

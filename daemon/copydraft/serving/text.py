@@ -71,15 +71,15 @@ class TextStream:
             self.spans.append(Span(start=start, end=len(self.text), corpus=corpus, path=path))
 
 
-def spans_from(spans: Sequence[Span], start: int) -> list[Span]:
-    """The part of `spans` from offset `start` on, counted from there."""
+def spans_within(spans: Sequence[Span], start: int, end: int) -> list[Span]:
+    """The part of `spans` within [start, end), counted from `start`."""
     return [
         Span(
             start=max(span.start, start) - start,
-            end=span.end - start,
+            end=min(span.end, end) - start,
             corpus=span.corpus,
             path=span.path,
         )
         for span in spans
-        if span.end > start
+        if span.end > start and span.start < end
     ]

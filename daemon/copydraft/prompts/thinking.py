@@ -1,0 +1,18 @@
+"""What some models write before their answer, and nobody is to read."""
+
+from __future__ import annotations
+
+_THINKING, _THOUGHT = "<think>", "</think>"
+
+
+def start_of_answer(text: str) -> int:
+    """Where the answer begins behind thinking and blanks; the end while that may still go on."""
+    start = _first_visible(text, 0)
+    if text.startswith(_THINKING, start):
+        end = text.find(_THOUGHT, start)
+        return len(text) if end < 0 else _first_visible(text, end + len(_THOUGHT))
+    return len(text) if _THINKING.startswith(text[start:]) else start
+
+
+def _first_visible(text: str, start: int) -> int:
+    return len(text) - len(text[start:].lstrip())
