@@ -40,6 +40,7 @@ def test_their_defaults_are_the_servers() -> None:
 def test_all_settings_are_typed_and_described() -> None:
     for setting in PROPERTIES.values():
         assert setting["type"]
+        assert len(setting.get("enumItemLabels", ())) == len(setting.get("enum", ()))
         assert setting.get("description") or setting["markdownDescription"]
 
 
@@ -57,11 +58,20 @@ def test_keys_are_bound_in_the_preview_only_where_nothing_can_be_typed() -> None
 
 
 def test_commands_that_cannot_always_run_are_hidden_where_they_cannot() -> None:
+    """The palette leaves out those that are not enabled by itself."""
     hidden = {entry["command"] for entry in CONTRIBUTES["menus"]["commandPalette"]}
-    of_a_preview = {one["command"] for one in CONTRIBUTES["commands"] if "enablement" in one}
-    of_a_folder = {f"copydraft.{name}" for name in ("indexStatus", "indexRebuild")}
-    of_an_editor = {"copydraft.editSelection", "copydraft.explainSelection"}
-    assert hidden == of_a_preview | of_a_folder | of_an_editor | {"copydraft.profileRepository"}
+    of_a_folder = {"indexStatus", "indexRebuild", "profileRepository"}
+    of_an_editor = {"editSelection", "explainSelection"}
+    assert hidden == {f"copydraft.{name}" for name in of_a_folder | of_an_editor}
+
+
+def test_commands_of_a_preview_are_enabled_in_it_alone() -> None:
+    enabled = {
+        one["command"]: one["enablement"] for one in CONTRIBUTES["commands"] if "enablement" in one
+    }
+    all_or_one = {f"{act}{what}" for act in ("accept", "reject") for what in ("All", "Hunk")}
+    names = all_or_one | {"nextHunk", "previousHunk", "showPreview", "openDiff"}
+    assert enabled == {f"copydraft.{name}": "copydraft.previewVisible" for name in names}
 
 
 def test_every_entry_of_a_menu_says_when_it_is_shown() -> None:
