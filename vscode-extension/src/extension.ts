@@ -33,6 +33,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     status.took(stats);
   });
 
+  let programs = namedPrograms();
   const restart = async (): Promise<void> => {
     edits.stopRunning();
     await server.restart();
@@ -48,14 +49,22 @@ export function activate(context: vscode.ExtensionContext): Api {
     explanations,
     registerCompletion(server),
     registerCommands(context, server, log, restart),
-    vscode.workspace.onDidChangeConfiguration((event) => {
-      const programs = ["copydraft.server.command", "copydraft.python"];
-      if (programs.some((key) => event.affectsConfiguration(key))) restart().catch(tell);
+    vscode.workspace.onDidChangeConfiguration(() => {
+      // Those of a folder among others may change, too, and do not count.
+      const now = namedPrograms();
+      if (now !== programs) restart().catch(tell);
+      programs = now;
     }),
   );
   // Not waited for: VS Code shows "Activating Extensions…" until this returns.
   server.start().catch((error: unknown) => began(context, error));
   return { server, edits, explanations, status };
+}
+
+/** The settings that say which copydraft is run. */
+function namedPrograms(): string {
+  const settings = vscode.workspace.getConfiguration("copydraft");
+  return JSON.stringify([settings.get("server.command"), settings.get("python")]);
 }
 
 export async function deactivate(): Promise<void> {

@@ -24,13 +24,20 @@ export function workspace(): string {
   return folder.uri.fsPath;
 }
 
-/** Until `condition` holds; what it returns then. */
-export async function until<T>(what: string, condition: () => T | undefined | false): Promise<T> {
+/** Until `condition` holds; what it returns then. If it never does, `instead` tells what there is. */
+export async function until<T>(
+  what: string,
+  condition: () => T | undefined | false,
+  instead?: () => unknown,
+): Promise<T> {
   const end = Date.now() + LIMIT_MS;
   for (;;) {
     const value = condition();
     if (value !== undefined && value !== false) return value;
-    if (Date.now() > end) throw new Error(`it never came to pass: ${what}`);
+    if (Date.now() > end) {
+      const there = instead ? `; there is ${JSON.stringify(instead())}` : "";
+      throw new Error(`it never came to pass: ${what}${there}`);
+    }
     await pause();
   }
 }
@@ -95,8 +102,9 @@ export function previews(): vscode.TextEditor[] {
 /** The preview that is shown, once its text is `text`. */
 export function preview(text: string): Promise<vscode.TextEditor> {
   return until(
-    `a preview of ${JSON.stringify(text)}; there are ${JSON.stringify(previews().map((one) => one.document.getText()))}`,
+    `a preview of ${JSON.stringify(text)}`,
     () => previews().find(({ document }) => document.getText() === text),
+    () => previews().map(({ document }) => document.getText()),
   );
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from package_extension import package
 from tests.e2e.vscode import host, install
 
 LIMIT_S = 800.0
@@ -51,23 +51,30 @@ def _remove(path: Path) -> None:
 @pytest.fixture(scope="session")
 def outcomes(installed: install.Installed, vscode_home: Path) -> dict[str, str]:
     """What went wrong in each of the extension's own tests, by their names; "" if nothing."""
-    report = vscode_home / "report.json"
-    environment = host.isolated(
-        vscode_home,
-        COPYDRAFT_TEST_REPORT=str(report),
-        COPYDRAFT_TEST_SHORTCUTS=str(vscode_home / "shortcuts.jsonc"),
+    shortcuts = str(vscode_home / "shortcuts.jsonc")
+    opened = host.one_folder(vscode_home)
+    return host.outcomes(
+        installed, vscode_home, opened, "index", LIMIT_S, COPYDRAFT_TEST_SHORTCUTS=shortcuts
     )
-    with host.extension_host(installed, vscode_home, environment) as url:
-        status, said = host.drive(installed, vscode_home, url, LIMIT_S)
-    host.end_daemon(vscode_home)
-    assert report.exists(), f"no test was run (status {status}):\n{said[-4000:]}"
-    lines = report.read_text().splitlines()
-    return {one["name"]: one["fault"] for one in map(json.loads, lines)}
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
+def outcomes_in_folders(installed: install.Installed, vscode_home: Path) -> dict[str, str]:
+    """The same of those that take a workspace of several folders."""
+    home = vscode_home / "folders"
+    return host.outcomes(installed, home, host.two_folders(home), "folders", LIMIT_S)
+
+
+@pytest.fixture(scope="session")
 def shots(vscode_home: Path) -> Path:
     """Where screenshots go."""
     folder = Path(_SHOTS) if _SHOTS else vscode_home / "shots"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def vsix(installed: install.Installed, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package of the extension."""
+    assert installed
+    return package(tmp_path_factory.mktemp("dist"))[1]

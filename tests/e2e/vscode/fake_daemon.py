@@ -7,6 +7,7 @@
 | `Fix …`          | `fixed = True` instead of the lines                                |
 | `lack`           | Failed, as where the model is not downloaded                       |
 | `lines FILE`     | which lines it is about, from 1 on; as `lack` before FILE exists   |
+| `where`          | the workspace that it is sent for, and the document's name there   |
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class SlowService(FakeService):
         verb, rest = _wish(request)
         if verb == "Fix":
             verb, rest = "slow", "0\nfixed = True\n"
-        if verb not in ("slow", "gate", "lack", "lines"):
+        if verb not in ("slow", "gate", "lack", "lines", "where"):
             return super().submit(request, emit)
         ticket = FakeTicket(request, emit)
         threading.Thread(target=_write, args=(ticket, verb, rest), daemon=True).start()
@@ -64,6 +65,9 @@ def _write(ticket: FakeTicket, verb: str, rest: str) -> None:
     if verb == "lines" and Path(rest).exists():
         region = ticket.request.region
         verb, rest = "slow", f"0\nlines {region.start + 1} to {region.end}\n"
+    if verb == "where":
+        asked = ticket.request
+        verb, rest = "slow", f"0\n{asked.generation.workspace} {asked.region.path}\n"
     if verb in ("lack", "lines"):
         ticket.emit(Failed.of(ModelProblem("m is not downloaded", "run `copydraft model pull m`")))
         return

@@ -13,7 +13,7 @@ import sys
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -93,24 +93,58 @@ def end_daemon(home: Path) -> None:
             os.kill(int(found[0]), signal.SIGKILL)
 
 
+def one_folder(home: Path) -> dict[str, Path]:
+    """A workspace of one folder, `home / "workspace"`; what names it in a page's address."""
+    folder = home / "workspace"
+    (folder / ".vscode").mkdir(parents=True)
+    (folder / ".vscode/settings.json").write_text(json.dumps(settings()))
+    return {"folder": folder}
+
+
+def two_folders(home: Path) -> dict[str, Path]:
+    """A workspace of the folders "one" and "two" in `home`; what names it in a page's address.
+
+    The second has settings that only the workspace may have.
+    """
+    for name in ("one", "two"):
+        (home / name).mkdir(parents=True)
+    (home / "two/.vscode").mkdir()
+    (home / "two/.vscode/settings.json").write_text(
+        json.dumps(
+            {
+                "copydraft.server.command": ["/nowhere/copydraft-lsp"],
+                "copydraft.python": "/nowhere/python",
+                "copydraft.model": "/nowhere/model.gguf",
+            }
+        )
+    )
+    workspace = home / "two.code-workspace"
+    folders = [{"path": "one"}, {"path": "two"}]
+    workspace.write_text(json.dumps({"folders": folders, "settings": settings()}))
+    return {"workspace": workspace}
+
+
 @contextlib.contextmanager
 def extension_host(
-    installed: Installed, home: Path, environment: dict[str, str], *, tests: bool = True
+    installed: Installed,
+    home: Path,
+    environment: dict[str, str],
+    opened: Mapping[str, Path],
+    *,
+    tests: str = "",
 ) -> Iterator[str]:
     """The server of VS Code, with our extension in development; the page's address.
 
-    The page runs the extension's tests, or is a user's. The workspace is `home / "workspace"`.
+    The page shows the workspace that is `opened`. It runs a bundle of the extension's tests, or is
+    a user's.
     """
-    workspace = home / "workspace"
-    (workspace / ".vscode").mkdir(parents=True)
-    (workspace / ".vscode/settings.json").write_text(json.dumps(settings()))
     port = free_port()
     origin = f"vscode-remote://127.0.0.1:{port}"
     payload = [["extensionDevelopmentPath", f"{origin}{EXTENSION}"]]
     if tests:
-        payload.append(["extensionTestsPath", f"{origin}{EXTENSION}/dist/test/index.js"])
+        payload.append(["extensionTestsPath", f"{origin}{EXTENSION}/dist/test/{tests}.js"])
     said = json.dumps(payload, separators=(",", ":"))
-    query = urllib.parse.urlencode({"folder": workspace, "payload": said})
+    query = urllib.parse.urlencode({**opened, "payload": said})
     command = (
         installed.node,
         installed.vscode / "out/server-main.js",
@@ -128,6 +162,25 @@ def extension_host(
             yield f"http://127.0.0.1:{port}/?{query}"
         finally:
             end(server)
+
+
+def outcomes(
+    installed: Installed,
+    home: Path,
+    opened: Mapping[str, Path],
+    tests: str,
+    limit_s: float,
+    **environment: str,
+) -> dict[str, str]:
+    """What went wrong in each test of a bundle of ours, by their names; "" if nothing."""
+    report = home / "report.json"
+    more = {"COPYDRAFT_TEST_REPORT": str(report), **environment}
+    with extension_host(installed, home, isolated(home, **more), opened, tests=tests) as url:
+        status, said = drive(installed, home, url, limit_s)
+    end_daemon(home)
+    assert report.exists(), f"no test was run (status {status}):\n{said[-4000:]}"
+    lines = report.read_text().splitlines()
+    return {one["name"]: one["fault"] for one in map(json.loads, lines)}
 
 
 def drive(

@@ -113,7 +113,7 @@ async def test_only_the_shared_daemon_is_left_and_goes_when_idle(
     home = vscode_home / ending
     environment = host.isolated(home, COPYDRAFT_IDLE_EXIT_MINUTES=IDLE_EXIT_MINUTES)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(home / "run"))
-    with host.extension_host(installed, home, environment, tests=False) as url:
+    with host.extension_host(installed, home, environment, host.one_folder(home)) as url:
         async with (
             window(installed, home, url) as close,
             await connected() as client,

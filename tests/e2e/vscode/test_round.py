@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from package_extension import package
 from tests.e2e.vscode import host, install
 from tests.e2e.vscode.code_server import code_server, user
 
@@ -29,12 +28,6 @@ def label(name, total):
 """
 INSTRUCTION = "Add type hints to all functions."
 LIMIT_S = 300
-
-
-@pytest.fixture
-def vsix(installed: install.Installed, tmp_path: Path) -> Path:
-    assert installed
-    return package(tmp_path / "dist")[1]
 
 
 @pytest.mark.model

@@ -94,7 +94,8 @@ def defaults(installed: install.Installed, vscode_home: Path) -> dict[str, list[
     environment = host.isolated(home, COPYDRAFT_TEST_SHORTCUTS=str(listed))
     environment["COPYDRAFT_TEST_ONLY"] = "^VS Code tells its default shortcuts$"
     found = {}
-    with host.extension_host(installed, home, environment) as url:
+    opened = host.one_folder(home)
+    with host.extension_host(installed, home, environment, opened, tests="index") as url:
         for system, user_agent in USER_AGENTS.items():
             status, said = host.drive(installed, home, url, LIMIT_S, user_agent)
             assert status == 0, said
