@@ -18,7 +18,7 @@ import msgspec
 from copydraft import config, launch, paths, terminal, terminal_reports, terminal_status
 from copydraft.api import lifecycle
 from copydraft.client import Client
-from copydraft.errors import DaemonUnavailable, DiskProblem
+from copydraft.errors import BadRequest, DaemonUnavailable, DiskProblem
 from copydraft.printable import printable
 
 T = TypeVar("T")
@@ -43,25 +43,42 @@ def ask(call: Callable[[Client], Awaitable[T]], *, start: bool) -> T:
 # --- the daemon -----------------------------------------------------------------------------
 
 
-def start() -> None:
+def start(*, as_json: bool) -> None:
     status = ask(lambda client: client.status(), start=True)
-    click.echo(f"the daemon is running: process {status.pid}, version {status.version}")
+    told = f"the daemon is running: process {status.pid}, version {status.version}"
+    click.echo(msgspec.json.encode(status) if as_json else told)
 
 
-def stop() -> None:
-    if _is_running():
-        # One that is stopping already answers no more.
-        with contextlib.suppress(DaemonUnavailable):
-            ask(lambda client: client.stop(), start=False)
-        asyncio.run(launch.gone())
-        click.echo("the daemon has stopped")
+def stop(*, as_json: bool) -> None:
+    stopped = _stop()
+    told = "the daemon has stopped" if stopped else "the daemon was not running"
+    click.echo(msgspec.json.encode({"stopped": stopped}) if as_json else told)
+
+
+def restart(*, as_json: bool) -> None:
+    """Stop and start; with `as_json`, only the new daemon's status is printed."""
+    if as_json:
+        _stop()
     else:
-        click.echo("the daemon was not running")
+        stop(as_json=False)
+    start(as_json=as_json)
 
 
-def unload() -> None:
+def _stop() -> bool:
+    """Whether there was a daemon, which is gone now."""
+    if not _is_running():
+        return False
+    # One that is stopping already answers no more.
+    with contextlib.suppress(DaemonUnavailable):
+        ask(lambda client: client.stop(), start=False)
+    asyncio.run(launch.gone())
+    return True
+
+
+def unload(*, as_json: bool) -> None:
     freed = _is_running() and ask(lambda client: client.unload(), start=False)
-    click.echo("the model's memory is free" if freed else "no model was loaded")
+    told = "the model's memory is free" if freed else "no model was loaded"
+    click.echo(msgspec.json.encode({"unloaded": freed}) if as_json else told)
 
 
 def _is_running() -> bool:
@@ -76,22 +93,31 @@ def status(*, as_json: bool) -> None:
     click.echo(printable("\n".join(terminal_status.status_lines(found))))
 
 
-def logs(count: int, *, follow: bool) -> None:
+def logs(count: int, *, follow: bool, as_json: bool) -> None:
     """Print the last `count` lines of the log and, with `follow`, what is added until Ctrl-C.
 
     Raises:
+        BadRequest: `follow` and `as_json`.
         DiskProblem: the log cannot be read.
     """
+    if follow and as_json:
+        raise BadRequest("--follow never ends, a JSON object does", "leave one of them out")
     path = paths.log_file()
+    lines: deque[str] = deque()
+    position = 0
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            click.echo("".join(deque(file, count)), nl=False)
+            lines = deque(file, count)
             position = file.tell()
     except FileNotFoundError:
         click.echo(f"there is no log yet; it will be {path}", err=True)
-        position = 0
     except OSError as error:
         raise DiskProblem(f"cannot read {path}: {error.strerror}") from error
+    if as_json:
+        shown = [line.removesuffix("\n") for line in lines]
+        click.echo(msgspec.json.encode({"path": str(path), "lines": shown}))
+        return
+    click.echo("".join(lines), nl=False)
     while follow:
         time.sleep(_FOLLOW_S)
         position = _print_new(path, position)
@@ -140,9 +166,10 @@ def web_stats(*, as_json: bool) -> None:
         click.launch(address.url)
 
 
-def clear_stats() -> None:
+def clear_stats(*, as_json: bool) -> None:
     ask(lambda client: client.clear_stats(), start=True)
-    click.echo("the statistics are erased")
+    told = "the statistics are erased"
+    click.echo(msgspec.json.encode({"cleared": True}) if as_json else told)
 
 
 # --- settings and this machine --------------------------------------------------------------

@@ -16,36 +16,39 @@ def daemon_group() -> None:
 
 
 @daemon_group.command("start")
-def daemon_start() -> None:
+@json_option
+def daemon_start(as_json: bool) -> None:
     """Start the daemon if it is not running."""
     from copydraft import control
 
-    control.start()
+    control.start(as_json=as_json)
 
 
 @daemon_group.command("stop")
-def daemon_stop() -> None:
+@json_option
+def daemon_stop(as_json: bool) -> None:
     """Stop the daemon. Running requests are cancelled."""
     from copydraft import control
 
-    control.stop()
+    control.stop(as_json=as_json)
 
 
 @daemon_group.command("restart")
-def daemon_restart() -> None:
+@json_option
+def daemon_restart(as_json: bool) -> None:
     """Stop the daemon and start it again. It then has the settings as they are now."""
     from copydraft import control
 
-    control.stop()
-    control.start()
+    control.restart(as_json=as_json)
 
 
 @daemon_group.command("unload")
-def daemon_unload() -> None:
+@json_option
+def daemon_unload(as_json: bool) -> None:
     """Free the model's memory. The next request loads it again."""
     from copydraft import control
 
-    control.unload()
+    control.unload(as_json=as_json)
 
 
 @daemon_group.command("run")
@@ -61,11 +64,12 @@ def daemon_run() -> None:
     "-n", "count", type=click.IntRange(0), default=50, show_default=True, help="Last lines shown."
 )
 @click.option("-f", "--follow", is_flag=True, help="Go on with new lines as they come.")
-def daemon_logs(count: int, follow: bool) -> None:
+@json_option
+def daemon_logs(count: int, follow: bool, as_json: bool) -> None:
     """Print the daemon's log."""
     from copydraft import control
 
-    control.logs(count, follow=follow)
+    control.logs(count, follow=follow, as_json=as_json)
 
 
 @click.command()
@@ -98,8 +102,9 @@ def stats_group(context: click.Context, days: int | None, web: bool, as_json: bo
 
 
 @stats_group.command("clear")
-def stats_clear() -> None:
+@json_option
+def stats_clear(as_json: bool) -> None:
     """Erase all statistics."""
     from copydraft import control
 
-    control.clear_stats()
+    control.clear_stats(as_json=as_json)

@@ -48,6 +48,18 @@ def test_every_command_and_option_has_help(name: str, command: click.Command) ->
         assert isinstance(parameter, click.Argument) or getattr(parameter, "help", None), name
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, command in commands(cli.cli)
+        if not isinstance(command, click.Group) and name != "copydraft daemon run"
+    ],
+)
+def test_every_command_that_prints_something_takes_json(name: str) -> None:
+    assert "--json" in run(*name.split()[1:], "--help").stdout
+
+
 @pytest.mark.parametrize("name", [name for name, _ in commands(cli.cli)])
 def test_every_command_is_in_the_readme(name: str) -> None:
     """In full, or in a row that begins with another command of its group."""

@@ -108,16 +108,33 @@ def test_stopping_or_unloading_no_daemon_is_no_fault() -> None:
     assert run("daemon", "unload").stdout == "no model was loaded\n"
 
 
+def test_what_steers_the_daemon_tells_it_as_json_too(client: type[FakeClient]) -> None:
+    assert json.loads(run("daemon", "start", "--json").stdout)["pid"] == 4242
+    assert json.loads(run("daemon", "restart", "--json").stdout)["pid"] == 4242
+    assert json.loads(run("daemon", "stop", "--json").stdout) == {"stopped": False}
+    assert json.loads(run("daemon", "unload", "--json").stdout) == {"unloaded": False}
+    assert json.loads(run("stats", "clear", "--json").stdout) == {"cleared": True}
+
+
 def test_logs_prints_the_last_lines() -> None:
     paths.make_dir(paths.state_dir())
     paths.log_file().write_text("one\ntwo\nthree\n")
     assert run("daemon", "logs", "-n", "2").stdout == "two\nthree\n"
+    shown = json.loads(run("daemon", "logs", "-n", "2", "--json").stdout)
+    assert shown == {"path": str(paths.log_file()), "lines": ["two", "three"]}
+
+
+def test_logs_without_end_are_no_json_object() -> None:
+    result = run("daemon", "logs", "--follow", "--json")
+    assert result.stderr.startswith("copydraft: --follow never ends, a JSON object does\n")
+    assert result.exit_code == 2
 
 
 def test_logs_says_where_a_log_will_be() -> None:
     result = run("daemon", "logs")
     assert (result.stdout, result.exit_code) == ("", 0)
     assert result.stderr == f"there is no log yet; it will be {paths.log_file()}\n"
+    assert json.loads(run("daemon", "logs", "--json").stdout)["lines"] == []
 
 
 def test_logs_follows_new_lines_and_new_files(
