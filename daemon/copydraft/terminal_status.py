@@ -35,6 +35,7 @@ def status_lines(status: Status) -> list[str]:
     rows = [
         ("daemon", daemon),
         ("socket", f"{status.socket}, {status.clients} connected"),
+        *([("agents", api)] if (api := status.api.url or status.api.problem) else []),
         ("model", _model(status.model)),
         *(("workspace", _workspace(each)) for each in status.workspaces),
         ("requests", requests),

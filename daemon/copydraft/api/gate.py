@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from time import monotonic
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -37,9 +39,15 @@ class Gate:
 
         refusal = self._refusal(scope)
         app = faults.answer(refusal) if refusal else self._app
+        with self.counting():
+            await app(scope, receive, send_with_version)
+
+    @contextlib.contextmanager
+    def counting(self) -> Iterator[None]:
+        """A request is open inside the `with` block; those that come another way count too."""
         self._open += 1
         try:
-            await app(scope, receive, send_with_version)
+            yield
         finally:
             self._open -= 1
             self._last = monotonic()

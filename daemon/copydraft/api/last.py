@@ -13,6 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from copydraft.protocol import (
+    ChatResult,
     Delta,
     EditResult,
     Event,
@@ -48,7 +49,7 @@ class LastAnswers:
                 case Delta():
                     growing.add(event)
                     self._written = growing
-                case EditResult() | ExplainResult():
+                case EditResult() | ExplainResult() | ChatResult():
                     self._ended = growing.ended(event)
                     self._leave(growing)
                 case Failed():
@@ -114,11 +115,12 @@ class _Growing:
         seconds = time.monotonic() - moment
         return (self._tokens - tokens) / seconds if seconds > 0 else 0.0
 
-    def ended(self, result: EditResult | ExplainResult) -> LastAnswer:
+    def ended(self, result: EditResult | ExplainResult | ChatResult) -> LastAnswer:
         return LastAnswer(
             kind=self._kind,
             path=self._path,
-            text=result.text,
+            # The spans of a chat's answer cover its thinking and its calls too.
+            text=result.answer if isinstance(result, ChatResult) else result.text,
             spans=result.spans,
             tokens=result.stats.output_tokens,
             tokens_per_s=result.stats.tokens_per_s,

@@ -14,9 +14,11 @@ from starlette.applications import Starlette
 
 from copydraft import __version__, devices
 from copydraft.api import faults, logs
+from copydraft.api.agents import AgentsPort
 from copydraft.api.gate import Gate
 from copydraft.api.http_server import HttpServer
 from copydraft.api.native import NativeApi
+from copydraft.api.openai import OpenAiApi
 from copydraft.api.web import StatisticsSite
 from copydraft.config import Config
 from copydraft.errors import Cancelled
@@ -46,21 +48,26 @@ class Daemon:
         self._started = time.monotonic()
         self._stopping = asyncio.Event()
         self._api = NativeApi(service, store, self.status, self.stop)
+        self._openai = OpenAiApi(service, self._api.desk, self._api.last, config)
         self._site = StatisticsSite(self._api.reading_routes())
-        routes = [*self._api.routes(), *self._site.routes()]
+        routes = [*self._api.routes(), *self._openai.routes(), *self._site.routes()]
         application = Starlette(routes=routes, exception_handlers=faults.HANDLERS)
         self._gate = Gate(application)
         self._server = HttpServer(self._gate)
+        self._agents = AgentsPort(self._openai.routes(), self._gate)
 
     async def serve(self) -> bool:
         """Serve until `stop`, then end the requests that run; False if the service hangs on."""
+        self._agents.open(self._config.api_port)
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._agents.serve())
             serving = tasks.create_task(self._server.serve(sockets=[self._listener]))
             watching = tasks.create_task(self._watch_idleness())
             await self._stopping.wait()
             watching.cancel()
             stopped = await self._stop_service()
             await self._site.close()
+            self._agents.end()
             self._server.end()
             await serving
         return stopped
@@ -85,18 +92,24 @@ class Daemon:
             resident_bytes=devices.resident_bytes(os.getpid()),
             active=serving.active,
             waiting=serving.waiting,
-            clients=len(self._server.server_state.connections),
+            clients=len(self._server.server_state.connections) + self._agents.clients,
             requests=serving.requests,
             tokens_per_s=serving.tokens_per_s,
             acceptance=serving.acceptance,
             idle_unload_s=_finite(self._config.idle_unload_minutes * 60),
-            idle_exit_s=_finite(self._config.idle_exit_minutes * 60),
+            idle_exit_s=_finite(self._idle_exit_s),
+            api=self._agents.status(),
         )
+
+    @property
+    def _idle_exit_s(self) -> float:
+        """Agents cannot start the daemon: one that serves them stays."""
+        return math.inf if self._config.api_port else self._config.idle_exit_minutes * 60
 
     async def _watch_idleness(self) -> None:
         """Unload the model, then exit, when nobody asks for long; by a clock that never jumps."""
         unload_s = self._config.idle_unload_minutes * 60
-        exit_s = self._config.idle_exit_minutes * 60
+        exit_s = self._idle_exit_s
         period = min(_LONGEST_PERIOD_S, max(_SHORTEST_PERIOD_S, min(unload_s, exit_s) / 4))
         while True:
             await asyncio.sleep(period)

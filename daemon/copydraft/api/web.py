@@ -14,7 +14,6 @@ import contextlib
 import logging
 import os
 import secrets
-import socket
 import time
 from collections.abc import Callable, Sequence
 from importlib import resources
@@ -29,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from copydraft import protocol
 from copydraft.api import faults, peer
 from copydraft.api.http_server import HttpServer
-from copydraft.errors import NetworkProblem
+from copydraft.api.loopback import LoopbackPort
 from copydraft.protocol import WebAddress
 
 _log = logging.getLogger(__name__)
@@ -116,11 +115,9 @@ class _Listener:
         """`closes` is called when no new address may be asked of this one any more."""
         self._pages = pages
         self._closes = closes
-        self._socket = _loopback_socket()
-        self._port = self._socket.getsockname()[1]
-        self._hosts = (f"127.0.0.1:{self._port}", f"localhost:{self._port}")
+        self._port = LoopbackPort()
         # A browser's cookies know no ports: another daemon's must not take the place of ours.
-        self._cookie_name = f"copydraft-{self._port}"
+        self._cookie_name = f"copydraft-{self._port.number}"
         self._cookies: list[str] = []
         self._tokens: dict[str, float] = {}
         """Each with the time by `time.monotonic()` when it ends."""
@@ -133,7 +130,7 @@ class _Listener:
         self._tokens = {token: end for token, end in self._tokens.items() if end > now}
         token = secrets.token_urlsafe(32)
         self._tokens[token] = now + TOKEN_S
-        return f"http://{self._hosts[0]}/?token={token}"
+        return f"http://{self._port.hosts[0]}/?token={token}"
 
     async def close(self) -> None:
         self._ended.set()
@@ -141,9 +138,9 @@ class _Listener:
 
     async def _run(self) -> None:
         """Serve until `close`, or until nobody has asked for long."""
-        _log.info("the statistics page is served at port %d", self._port)
+        _log.info("the statistics page is served at port %d", self._port.number)
         server = HttpServer(self)
-        serving = asyncio.create_task(server.serve(sockets=[self._socket]))
+        serving = asyncio.create_task(server.serve(sockets=[self._port.socket]))
         while (left := self._last + IDLE_S - time.monotonic()) > 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), left)
@@ -151,8 +148,8 @@ class _Listener:
         self._closes()
         server.end()
         await serving
-        self._socket.close()
-        _log.info("port %d is closed", self._port)
+        self._port.socket.close()
+        _log.info("port %d is closed", self._port.number)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
@@ -183,12 +180,12 @@ class _Listener:
 
     def _refusal(self, request: Request) -> Response | None:
         """What no cookie and no token makes good."""
-        host = request.headers.get("host", "")
-        if host not in self._hosts:
-            return PlainTextResponse(_WHERE.format(host=self._hosts[0], port=self._port), 421)
+        port = self._port
+        if not port.is_named_by(request):
+            return PlainTextResponse(_WHERE.format(host=port.hosts[0], port=port.number), 421)
         if not self._is_ours(request):
             return PlainTextResponse("this page is another user's\n", 403)
-        if any(origin != f"http://{host}" for origin in request.headers.getlist("origin")):
+        if port.is_foreign(request):
             return PlainTextResponse("pages of other origins get nothing here\n", 403)
         if request.method != "GET":
             return PlainTextResponse("there is nothing to change here\n", 405, {"Allow": "GET"})
@@ -200,7 +197,7 @@ class _Listener:
     def _is_ours(self, request: Request) -> bool:
         """Whether it comes from this user's program, or from root's, which forwards for all."""
         assert request.client is not None
-        user = peer.user_of(request.client.host, request.client.port, self._port)
+        user = peer.user_of(request.client.host, request.client.port, self._port.number)
         return user in (os.getuid(), _ROOT, None)
 
     def _has_cookie(self, request: Request) -> bool:
@@ -219,21 +216,3 @@ class _Listener:
     def _new_cookie(self) -> str:
         self._cookies.append(secrets.token_urlsafe(32))
         return f"{self._cookie_name}={self._cookies[-1]}; Path=/; HttpOnly; SameSite=Strict"
-
-
-def _loopback_socket() -> socket.socket:
-    """Listening on a free port of 127.0.0.1.
-
-    Raises:
-        NetworkProblem: the system has none.
-    """
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-    except OSError as error:
-        listener.close()
-        raise NetworkProblem(
-            f"cannot listen on 127.0.0.1: {error.strerror}", "see what holds the loopback device"
-        ) from error
-    return listener

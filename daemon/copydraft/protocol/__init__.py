@@ -51,6 +51,7 @@ from copydraft.protocol.requests import (
     Turn,
 )
 from copydraft.protocol.status import (
+    ApiStatus,
     DocumentsTaken,
     LastAnswer,
     ModelStatus,
@@ -71,6 +72,7 @@ from copydraft.protocol.version import (
 __all__ = [
     "PROTOCOL_VERSION",
     "VERSION_HEADER",
+    "ApiStatus",
     "ChatMessage",
     "ChatRequest",
     "ChatResult",

@@ -39,6 +39,15 @@ class WorkspaceStatus(Message):
     """Whether some of it is being read."""
 
 
+class ApiStatus(Message):
+    """The port for coding agents; nothing is said where the setting `api_port` is 0."""
+
+    url: str = ""
+    """What clients call their base URL; empty where nothing listens."""
+    problem: str = ""
+    """Why nothing listens although it should."""
+
+
 class Status(Message):
     """The daemon at one moment."""
 
@@ -66,6 +75,7 @@ class Status(Message):
     """The model leaves memory after so long without a request; None: never."""
     idle_exit_s: float | None
     """The daemon exits after so long without a client; None: never."""
+    api: ApiStatus = ApiStatus()
 
 
 class Peer(Message):
@@ -112,12 +122,16 @@ class StatsReport(Message):
 
 
 class LastAnswer(Message):
-    """The edit or explanation that was written last, or is being written; never on disk."""
+    """The edit, explanation or chat's answer that was written last, or is being written.
+
+    It is never on disk.
+    """
 
     kind: Kind
     path: str
     text: str
-    """What the model has written so far; at the end, the region's new lines or the Markdown."""
+    """What the model has written so far; at the end, the region's new lines, the Markdown, or all
+    that it wrote in a chat."""
     spans: list[Span]
     """Where the parts of `text` came from; they cover it in order."""
     tokens: int
