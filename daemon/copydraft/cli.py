@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -25,11 +25,29 @@ from copydraft.printable import printable
 # Everything else is imported inside the commands: `--help` and `status` must answer at once.
 # ruff: noqa: PLC0415
 
+_ARGUMENTS = "copydraft.arguments"
+"""Key of the context's memory that has all arguments, as they were given."""
+
 _EDIT_FORMATS = ("fence", "search-replace", "unified-diff", "tool-call", "plain")
 
 
 class _Root(click.Group):
     """Turns every fault into one line on stderr (and an object on stdout with --json)."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        context.meta[_ARGUMENTS] = tuple(args)
+        try:
+            return super().parse_args(context, args)
+        except click.UsageError as error:
+            self._refuse(error, context)
+
+    def _refuse(self, error: click.UsageError, context: click.Context) -> NoReturn:
+        """End by arguments that are wrong; click may have stopped before it came to --json."""
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):
+            raise error
+        fault = _misuse(error)
+        report(fault, as_json="--json" in context.meta[_ARGUMENTS])
+        sys.exit(fault.exit_status)
 
     def invoke(self, context: click.Context) -> Any:
         try:
@@ -38,6 +56,8 @@ class _Root(click.Group):
             fault: CopydraftError = Cancelled("interrupted")
         except CopydraftError as error:
             fault = error
+        except click.UsageError as error:
+            self._refuse(error, context)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
@@ -54,6 +74,12 @@ class _Root(click.Group):
                 )
         report(fault, as_json=JSON in context.meta)
         sys.exit(fault.exit_status)
+
+
+def _misuse(error: click.UsageError) -> BadRequest:
+    said = error.format_message().removesuffix(".")
+    called = error.ctx.command_path if error.ctx else "copydraft"
+    return BadRequest(said[:1].lower() + said[1:], f"`{called} --help` says how it is called")
 
 
 def _drop_output() -> None:
@@ -75,7 +101,7 @@ def report(fault: CopydraftError, *, as_json: bool = False) -> None:
 # --- requests -------------------------------------------------------------------------------
 
 
-@click.group(cls=_Root, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("copydraft", cls=_Root, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="copydraft %(version)s")
 def cli() -> None:
     """Local code edits at copying speed: the draft is the text already in reach."""
@@ -94,7 +120,7 @@ def cli() -> None:
 def edit(
     file: Path, lines: str, instruction: str, write: bool, form: Any, as_json: bool, **options: Any
 ) -> None:
-    """Rewrite lines of FILE as an instruction says, and print the diff."""
+    """Rewrite lines of FILE as told, and print the diff."""
     from copydraft import ask
 
     if instruction == "-":

@@ -113,7 +113,7 @@ def test_a_temperature_that_is_none_is_refused(
 ) -> None:
     result = run("edit", file, "-i", "x", "--temperature", temperature)
     assert result.exit_code == 2
-    assert "Invalid value for '--temperature'" in result.stderr
+    assert "invalid value for '--temperature'" in result.stderr
     assert client.requests == []
 
 

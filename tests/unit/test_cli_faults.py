@@ -41,6 +41,34 @@ def test_a_fault_with_json_is_an_object_on_stdout(client: type[FakeClient], file
     assert result.exit_code == 6
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message", "help_of"),
+    [
+        (["edit", "a.txt"], "missing option '-i' / '--instruction'", "copydraft edit"),
+        (["explain"], "missing argument 'FILE'", "copydraft explain"),
+        (["stats", "--day"], "no such option '--day'. Did you mean '--days'?", "copydraft stats"),
+        (["model", "fetch"], "no such command 'fetch'", "copydraft model"),
+        (["zzz"], "no such command 'zzz'", "copydraft"),
+        (["--fetch"], "no such option '--fetch'", "copydraft"),
+        (["replay"], "missing argument 'FILE'", "copydraft replay"),
+    ],
+)
+def test_arguments_that_are_wrong_are_one_line_with_a_hint_and_json(
+    arguments: list[str], message: str, help_of: str
+) -> None:
+    hint = f"`{help_of} --help` says how it is called"
+    plain = run(*arguments)
+    assert (plain.stdout, plain.stderr) == ("", f"copydraft: {message}\n  → {hint}\n")
+    assert plain.exit_code == 2
+    shown = run(*arguments, "--json")
+    error = {"code": "bad-request", "message": message, "hint": hint}
+    assert (json.loads(shown.stdout), shown.exit_code) == ({"error": error}, 2)
+
+
+def test_a_group_without_a_command_shows_its_help() -> None:
+    assert run("model").stderr.startswith("Usage: ")
+
+
 def test_what_a_model_file_says_cannot_steer_the_terminal(
     client: type[FakeClient], file: Path
 ) -> None:
