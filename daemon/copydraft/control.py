@@ -185,7 +185,7 @@ def show_settings(*, as_json: bool) -> None:
         }
         click.echo(msgspec.json.encode({"file": str(file), "settings": shown}))
         return
-    click.echo(f"{file}{'' if file.exists() else ' (not there: all defaults)'}")
+    click.echo(f"{file}{'' if file.exists() else ' (not there)'}")
     terminal_reports.print_settings(settings, sources, terminal.stdout())
 
 

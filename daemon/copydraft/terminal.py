@@ -42,6 +42,11 @@ def stderr() -> Console:
     return Console(stderr=True, highlight=False)
 
 
+def redraws(console: Console) -> bool:
+    """Whether it is a terminal that can draw a line anew; Emacs's shell is one that cannot."""
+    return console.is_terminal and not console.is_dumb_terminal
+
+
 def say(console: Console, line: str) -> None:
     """One line: brackets in it are no markup, control characters are shown."""
     console.print(printable(line), markup=False, soft_wrap=True)
@@ -65,7 +70,7 @@ class Progress(Protocol):
 
 def progress(console: Console) -> Progress:
     """Live progress on a terminal, a few plain lines anywhere else."""
-    return LiveProgress(console) if console.is_terminal else PlainProgress(console)
+    return LiveProgress(console) if redraws(console) else PlainProgress(console)
 
 
 class PlainProgress:
@@ -250,10 +255,11 @@ class MarkdownStream:
 
 
 class PlainStream:
-    """Text written out as it comes."""
+    """Text written out as it comes; byte for byte where that is no terminal."""
 
     def __init__(self, console: Console) -> None:
         self._file = console.file
+        self._shown = printable if console.is_terminal else str
         self._last = "\n"
 
     def __enter__(self) -> Self:
@@ -264,7 +270,7 @@ class PlainStream:
             self.write("\n")
 
     def write(self, text: str) -> None:
-        self._file.write(text)
+        self._file.write(self._shown(text))
         self._file.flush()
         self._last = text[-1:] or self._last
 
@@ -273,7 +279,7 @@ AnswerStream = MarkdownStream | PlainStream
 
 
 def answer_stream(console: Console) -> AnswerStream:
-    return MarkdownStream(console) if console.is_terminal else PlainStream(console)
+    return MarkdownStream(console) if redraws(console) else PlainStream(console)
 
 
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")

@@ -201,7 +201,7 @@ def _print(done: Sequence[Added]) -> None:
 @contextmanager
 def _progress(console: Console) -> Iterator[Callable[[Job], Callable[[Progress], None]]]:
     """Gives a function that makes a bar for a job; nothing is shown where there is no terminal."""
-    if not console.is_terminal:
+    if not terminal.redraws(console):
         yield lambda _: lambda _: None
         return
     with Bars(

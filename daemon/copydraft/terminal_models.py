@@ -73,7 +73,7 @@ def pull(name: str, *, json_progress: bool = False) -> Path:
     try:
         if json_progress:
             return pulling.pull(entry, _json_report())
-        if not console.is_terminal:
+        if not terminal.redraws(console):
             return pulling.pull(entry, _plain_report(entry, console))
         with _bars(console) as bars:
             return pulling.pull(entry, _bar_report(entry, bars))
@@ -103,8 +103,10 @@ def _bar_report(entry: catalog.Entry, bars: Bars) -> Report:
         nonlocal stage
         if (now := _stage(entry, progress)) != stage:
             stage = now
+            # Above the bar: beside it, there is no room for the numbers in eighty columns.
+            terminal.say(bars.console, stage)
             # Bytes that an earlier pull left must not count as speed.
-            bars.reset(task, total=progress.total, completed=progress.done, description=stage)
+            bars.reset(task, total=progress.total, completed=progress.done)
         bars.update(task, total=progress.total, completed=progress.done)
 
     return report

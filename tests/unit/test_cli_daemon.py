@@ -248,6 +248,12 @@ def test_config_show_tells_where_each_value_comes_from(monkeypatch: pytest.Monke
     ]
 
 
+def test_config_show_says_whether_there_is_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPYDRAFT_STRICT", "1")
+    first = run("config", "show").stdout.splitlines()[0]
+    assert first == f"{paths.config_file()} (not there)"
+
+
 def test_config_show_says_never_as_the_file_would(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COPYDRAFT_IDLE_EXIT_MINUTES", "inf")
     rows = [line.split() for line in run("config", "show").stdout.splitlines()]

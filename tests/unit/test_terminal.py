@@ -17,8 +17,8 @@ from copydraft.protocol import Delta, Loading, Notice, Prefill, Queued, Span
 DIFF = "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n kept\n-old\r\n+new\ttab\n"
 
 
-def console(*, is_terminal: bool) -> tuple[Console, io.StringIO]:
-    """A console of eighty columns, and what it writes."""
+def console(*, is_terminal: bool, kind: str = "xterm") -> tuple[Console, io.StringIO]:
+    """A console of eighty columns, and what it writes; `kind` is what TERM says."""
     file = io.StringIO()
     made = Console(
         file=file,
@@ -27,7 +27,7 @@ def console(*, is_terminal: bool) -> tuple[Console, io.StringIO]:
         height=24,
         color_system="standard" if is_terminal else None,
         highlight=False,
-        _environ={},
+        _environ={"TERM": kind},
     )
     return made, file
 
@@ -104,6 +104,18 @@ def test_live_progress_shows_each_stage_and_then_leaves_the_line_empty() -> None
             progress.show(event)
             assert shown in file.getvalue()
     assert file.getvalue().endswith("\x1b[1A\x1b[2K")
+
+
+def test_a_terminal_that_draws_no_line_anew_gets_plain_ones() -> None:
+    made, file = console(is_terminal=True, kind="dumb")
+    with terminal.progress(made) as progress:
+        progress.show(Queued(ahead=1))
+        progress.show(Loading(model="m", share=0.0))
+    with terminal.answer_stream(made) as stream:
+        stream.write("It is **b**")
+        assert file.getvalue() == "queued: 1 request ahead\nloading m: 0%\nIt is **b**"
+        stream.write(" \x1b[2J")
+    assert file.getvalue().endswith("It is **b** ␛[2J\n")
 
 
 def test_while_a_model_thinks_about_an_explanation_its_progress_is_shown() -> None:
