@@ -6,6 +6,7 @@ of ours.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 # Only these end a line, for editors and for LSP: not the form feeds and U+2028 of str.splitlines.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+
+# What stands in a diff's header as in a string of C.
+_ODD = re.compile(r'[\x00-\x1f\x7f"\\]')
+_ESCAPES = {"\t": r"\t", "\n": r"\n", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 
 
 class TextEdit(NamedTuple):
@@ -129,8 +134,21 @@ def unified_diff(old: str, new: str, path: str, context: int = 3) -> str:
             parts += _marked("+", new_lines[change.new_start : change.new_end])
             at = change.old_end
         parts += _marked(" ", old_lines[at:b])
-    name = path.lstrip("/")
-    return f"--- a/{name}\n+++ b/{name}\n" + "".join(parts) if parts else ""
+    name = posixpath.normpath(path).lstrip("/")
+    head = f"--- {_header_name('a/' + name)}\n+++ {_header_name('b/' + name)}\n"
+    return head + "".join(parts) if parts else ""
+
+
+def _header_name(name: str) -> str:
+    """As git writes it: odd characters in quotes; what follows a space belongs to it by a tab."""
+    if _ODD.search(name):
+        return f'"{_ODD.sub(_escaped, name)}"'
+    return name + "\t" * (" " in name)
+
+
+def _escaped(odd: re.Match[str]) -> str:
+    character = odd[0]
+    return _ESCAPES.get(character, f"\\{ord(character):03o}")
 
 
 def _common_head(a: Sequence[str], b: Sequence[str]) -> int:

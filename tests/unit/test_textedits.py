@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 from itertools import pairwise
+from shutil import which
 from typing import TYPE_CHECKING
 
 import pytest
@@ -153,6 +154,27 @@ def test_git_applies_a_diff_to_the_byte(old: str, new: str, tmp_path: Path) -> N
         check=True,
     )
     assert (tmp_path / "f").read_bytes() == new.encode()
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        "git apply",
+        pytest.param("patch -s -p1", marks=pytest.mark.skipif(not which("patch"), reason="none")),
+    ],
+)
+@pytest.mark.parametrize(
+    "path", ["./f", "d//e/../f", "with spaces 😀", "new\nline", "t\tab", 'q"uo\\te', "\x1b[2J", "é"]
+)
+def test_a_diff_names_its_file_as_git_and_patch_read_it(
+    path: str, tool: str, tmp_path: Path
+) -> None:
+    file = tmp_path / path
+    (tmp_path / "d" / "e").mkdir(parents=True)
+    file.write_text("old\n")
+    diff = unified_diff("old\n", "new\n", path)
+    subprocess.run(tool.split(), input=diff.encode(), cwd=tmp_path, check=True)
+    assert file.read_text() == "new\n"
 
 
 def test_git_applies_diffs_of_random_edits(tmp_path: Path) -> None:
