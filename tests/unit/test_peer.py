@@ -45,3 +45,24 @@ def test_a_connection_of_ours_is_ours() -> None:
         port = server.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)) as client:
             assert peer.user_of("127.0.0.1", client.getsockname()[1], port) == os.getuid()
+
+
+@pytest.mark.usefixtures("tables")
+def test_who_listens_is_a_process_where_we_may_look_into_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peer, "PROCESSES", tmp_path / "proc")
+    assert peer.listener_at(0x1F90) == "a program of user 1000"
+    assert peer.listener_at(0x8F1B) == ""
+    for number, name, inode in (("7", "sh", "9"), ("42", "node", "101")):
+        files = tmp_path / "proc" / number / "fd"
+        files.mkdir(parents=True)
+        (files / "3").symlink_to(f"socket:[{inode}]")
+        (files.parent / "comm").write_text(f"{name}\n")
+    assert peer.listener_at(0x1F90) == "process 42 (node)"
+
+
+def test_a_listener_of_ours_is_this_process() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert peer.listener_at(port).startswith(f"process {os.getpid()} (")
