@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
+import io
 import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import click
 
@@ -244,5 +245,16 @@ for _name, _module, _summary in (
     cli.add_command(_forwarded(_name, f"copydraft.evaluation.{_module}", _summary))
 
 
+def printing_anything(stream: TextIO) -> None:
+    """Let no text fail on `stream`, as in a locale without UTF-8; what is piped is exact."""
+    if not isinstance(stream, io.TextIOWrapper):
+        return
+    if stream.isatty():
+        stream.reconfigure(errors="backslashreplace")
+    else:
+        stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+
+
 def main() -> None:
+    printing_anything(sys.stdout)
     cli(prog_name="copydraft")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from copydraft import ask, terminal_models
+from copydraft import ask, cli, terminal_models
 from copydraft.errors import ModelProblem, OutOfMemory
 from tests.fixtures.fake_client import (
     FakeClient,
@@ -17,6 +19,11 @@ from tests.fixtures.fake_client import (
 )
 
 ROOT = Path(__file__).parents[2]
+
+
+class Terminal(io.BytesIO):
+    def isatty(self) -> bool:
+        return True
 
 
 def test_a_fault_is_one_line_with_a_hint_and_its_own_exit_status(
@@ -110,6 +117,29 @@ def test_output_to_a_full_disk_is_a_fault_of_the_disk() -> None:
     assert done.stderr == (
         "copydraft: cannot write: [Errno 28] No space left on device\n  → free some space\n"
     )
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_pipe_gets_utf_8_whatever_the_locale_and_names_byte_for_byte(
+    encoding: str, tmp_path: Path
+) -> None:
+    home = os.fsencode(tmp_path) + b"/\xff \xe2\x96\x88"
+    done = subprocess.run(
+        [sys.executable, "-c", "from copydraft.cli import main; main()", "config", "show"],
+        env={**os.environb, b"PYTHONIOENCODING": encoding.encode(), b"XDG_CONFIG_HOME": home},
+        capture_output=True,
+        check=False,
+    )
+    assert done.stdout.startswith(home + b"/copydraft/config.toml (not there)\n")
+    assert (done.stderr, done.returncode) == (b"", 0)
+
+
+def test_a_terminal_gets_what_its_encoding_has_and_the_rest_escaped() -> None:
+    stream = io.TextIOWrapper(Terminal(), "latin-1")
+    cli.printing_anything(stream)
+    stream.write("\xe9 █")
+    stream.flush()
+    assert stream.buffer.getvalue() == b"\xe9 \\u2588"
 
 
 def test_a_missing_file_is_told_before_anything_is_downloaded(
