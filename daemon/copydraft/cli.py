@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TextIO
 import click
 
 from copydraft import __version__
+from copydraft.api_cli import api_group
 from copydraft.cli_options import file_argument, generation_of, lines_option, with_generation
 from copydraft.daemon_cli import daemon_group, stats_group, status
 from copydraft.errors import BadRequest, Cancelled, CopydraftError, DiskProblem
@@ -178,7 +179,7 @@ def complete(file: Path, place: str, as_json: bool, **options: Any) -> None:
 
 # --- groups of commands ---------------------------------------------------------------------
 
-for _group in (model_group, index_group, daemon_group):
+for _group in (model_group, index_group, daemon_group, api_group):
     cli.add_command(_group)
 for _command in (status, stats_group):
     cli.add_command(_command)

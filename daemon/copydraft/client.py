@@ -160,6 +160,10 @@ class Client:
         await self._call("POST", "/v1/stop")
         await launch.gone()
 
+    async def stop_if_idle(self) -> bool:
+        """As `stop`, unless a request runs or waits: False then, and it goes on."""
+        return await launch.stop_if_idle(self._http)
+
     async def _stream(
         self,
         path: str,

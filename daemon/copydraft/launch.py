@@ -70,7 +70,7 @@ async def ensure(http: httpx.AsyncClient, notice: Callable[[str], None]) -> None
     async with _turn(deadline):
         peer = await find(http)
         if peer is not None and not _is_ours(peer):
-            if await _stop_if_idle(http):
+            if await stop_if_idle(http):
                 notice(f"replaced the daemon of version {peer.version} by {__version__}")
                 peer = None
             elif peer.protocol != PROTOCOL_VERSION:
@@ -96,7 +96,12 @@ def _is_ours(peer: Peer | None) -> bool:
     return peer is not None and (peer.version, peer.protocol) == (__version__, PROTOCOL_VERSION)
 
 
-async def _stop_if_idle(http: httpx.AsyncClient) -> bool:
+async def stop_if_idle(http: httpx.AsyncClient) -> bool:
+    """End the daemon and return when its process is gone; False, and nothing else, if it works.
+
+    Raises:
+        DaemonUnavailable: it does not end.
+    """
     with contextlib.suppress(httpx.TransportError):  # it was ending by itself
         response = await http.post("/v1/stop", params={"if_idle": 1}, timeout=_ANSWER_LIMIT_S)
         if response.status_code == httpx.codes.CONFLICT:

@@ -71,6 +71,21 @@ def test_status_tells_what_of_each_workspace_is_indexed(
     assert lines[0].startswith("daemon     copydraft ")
 
 
+@pytest.mark.parametrize(
+    ("api", "shown"),
+    [
+        (protocol.ApiStatus(url="http://127.0.0.1:8137/v1"), "http://127.0.0.1:8137/v1"),
+        (protocol.ApiStatus(problem="port 8137 is taken"), "port 8137 is taken"),
+    ],
+)
+def test_status_tells_where_agents_are_served_or_why_not(
+    client: type[FakeClient], monkeypatch: pytest.MonkeyPatch, api: protocol.ApiStatus, shown: str
+) -> None:
+    status = msgspec.structs.replace(STATUS, api=api)
+    monkeypatch.setattr(client, "status", AsyncMock(return_value=status))
+    assert run("status").stdout.splitlines()[2] == f"agents    {shown}"
+
+
 def test_the_status_shows_control_characters_of_a_models_name(
     client: type[FakeClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ CHECKS: dict[str, Check] = {
     "index": service.check_index,
     "socket": service.check_socket,
     "daemon": service.check_daemon,
+    "agents": service.check_api,
     "disk": machine.check_disk,
 }
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from copydraft import __version__, config, devices, paths
-from copydraft.api import lifecycle
+from copydraft.api import api_key, lifecycle
 from copydraft.client import Client
 from copydraft.defaults import context_for
 from copydraft.doctor.finding import Finding
@@ -110,6 +110,34 @@ def judge_environment(ours: Mapping[str, str], daemons: Mapping[str, str]) -> It
 def _environment(pid: int) -> dict[str, str]:
     lines = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     return {name: value for name, _, value in (os.fsdecode(line).partition("=") for line in lines)}
+
+
+def check_api() -> Iterator[Finding]:
+    port = config.load().api_port
+    if not port:
+        yield Finding("agents", "ok", "not served; `copydraft api on` serves them")
+        return
+    api_key.read()
+    if not lifecycle.is_held(paths.lock_path()):
+        yield Finding(
+            "agents",
+            "warning",
+            f"no daemon runs that would serve them at port {port}",
+            "`copydraft daemon start`",
+        )
+        return
+    api = asyncio.run(_status()).api
+    if api.problem:
+        yield Finding("agents", "problem", api.problem, "then `copydraft daemon restart`")
+    elif f":{port}/" not in api.url:
+        yield Finding(
+            "agents",
+            "warning",
+            f"the daemon was started before port {port} was set for them",
+            "`copydraft daemon restart`",
+        )
+    else:
+        yield Finding("agents", "ok", f"served at {api.url}")
 
 
 def check_socket() -> Iterator[Finding]:
