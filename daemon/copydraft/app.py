@@ -30,7 +30,7 @@ def run_daemon(config: Config) -> None:
         return Corpora(
             paths.index_database(),
             partial(index_tokenizer, model),
-            printings_for(config.edit_format, escaped=escaped),
+            printings_for(config.edit_format, escaped=escaped, agents=config.api_port != 0),
             additions_file=paths.global_directories_file(),
             edits=edits,
         )

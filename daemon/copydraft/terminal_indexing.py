@@ -117,9 +117,10 @@ class _Indexing:
         path = library.resolve(model or settings.model or catalog.default_model(card))
         self._load: Callable[[], BulkTokenizer] = partial(index_tokenizer, path)
         self._tokenizer = self._load()
-        tool_calls = settings.edit_format == "tool-call"
+        agents = settings.api_port != 0
+        tool_calls = agents or settings.edit_format == "tool-call"
         escaped = tool_calls and Vocabulary(path).escapes_calls
-        self._printings = printings_for(settings.edit_format, escaped=escaped)
+        self._printings = printings_for(settings.edit_format, escaped=escaped, agents=agents)
         self._cache = IndexCache(paths.index_database())
 
     def known(self) -> list[_Wanted]:

@@ -28,7 +28,7 @@ TIE = 0.05
 class Endless:
     """A reader that never has enough."""
 
-    hidden = 0
+    hidden = held = 0
 
     def feed(self, delta: str) -> bool:
         return False
@@ -74,9 +74,10 @@ class Run:
         stops: tuple[str, ...] = (),
         sampling: Sampling = GREEDY,
         reader: Reader | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self.events: list[Event] = []
-        limits = Limits(tokens, engine.widest_draft(24), tie if strict else 0.0, stops)
+        limits = limits or Limits(tokens, engine.widest_draft(24), tie if strict else 0.0, stops)
         self.sequence = ActiveSequence(
             *(engine, prompt, drafter, engine.picker(sampling), reader or Endless(), limits),
             self.events.append,
@@ -264,6 +265,14 @@ def test_deltas_together_are_the_text_and_their_spans_cover_it(engine: Engine) -
         assert delta.spans[-1].end == len(delta.text)
     copied = sum(s.end - s.start for s in run.sequence.stream.spans if s.corpus == "region")
     assert copied > len(run.text) / 2
+
+
+def test_a_control_token_that_is_to_stand_in_the_text_does(engine: Engine) -> None:
+    first, second, *_ = Run(engine, NoDrafter(), tokens=8).tokens
+    limits = Limits(2, 0, spelled={first: b"[CALL]"})
+    run = Run(engine, NoDrafter(), limits=limits)
+    assert run.tokens == [first, second]
+    assert run.text == "[CALL]" + engine.model.piece(second).decode(errors="replace")
 
 
 def test_what_was_hidden_for_a_while_is_shown_later(engine: Engine) -> None:

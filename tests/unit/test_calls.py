@@ -182,7 +182,7 @@ def test_tags_need_not_be_exact(answer: str) -> None:
         '<tool_call>\n{"arguments": {"command": "ls"}, "name": "run"}\n</tool_call>',
         '<tool_call>\n{"name": "run", "arguments": {"command": "ls"}}',
         '<tool_call>\n{"name": "run", "arguments": "{\\"command\\": \\"ls\\"}"}\n</tool_call>',
-        '{"name": "run", "arguments": {"command": "ls"}}',
+        '{"name": "run", "arguments": {"command": "ls"}}\n',
         '```json\n{"name": "run", "arguments": {"command": "ls"}}\n```',
         '[{"type": "function", "function": {"name": "run", "parameters": {"command": "ls"}}}]',
     ],

@@ -37,6 +37,10 @@ def defaults() -> Profiles:
     return msgspec.json.decode(data, type=Profiles)
 
 
+_LIKE = {"chat": "edit"}
+"""Kinds without a measurement of their own: what agents ask for is mostly edits."""
+
+
 def profile_of(kind: str, measured: Profiles) -> Profile:
     """The profile to begin with: measured, else shipped, else of nothing."""
-    return measured.get(kind) or defaults().get(kind) or Profile()
+    return measured.get(kind) or defaults().get(_LIKE.get(kind, kind)) or Profile()

@@ -135,7 +135,7 @@ def _may_be_bare(answer: str) -> bool:
 
 def _bare_calls(answer: str, tools: Schemas) -> Iterator[Call]:
     """The calls of an answer that is nothing but JSON; none if a part of it is something else."""
-    text = _FENCE.sub("", answer)
+    text = _FENCE.sub("", answer).strip()
     objects, end = _objects(text, 0)
     calls = [_call_of(each) for each in objects]
     if end < len(text) or any(call is None or call.name not in tools for call in calls):

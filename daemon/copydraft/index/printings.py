@@ -22,6 +22,10 @@ def printing_of(edit_format: EditFormat, *, escaped: bool) -> Printing:
     return JSON if edit_format == "tool-call" and escaped else PLAIN
 
 
-def printings_for(edit_format: EditFormat, *, escaped: bool) -> list[Printing]:
-    """What to index where `edit_format` is the usual one; explanations quote text as it is."""
-    return list(dict.fromkeys((PLAIN, printing_of(edit_format, escaped=escaped))))
+def printings_for(edit_format: EditFormat, *, escaped: bool, agents: bool) -> list[Printing]:
+    """What to index where `edit_format` is the usual one; explanations quote text as it is.
+
+    `agents`: there are some to be served, which edit by calls of tools.
+    """
+    formats: list[EditFormat] = [edit_format, "tool-call"] if agents else [edit_format]
+    return list(dict.fromkeys((PLAIN, *(printing_of(f, escaped=escaped) for f in formats))))
