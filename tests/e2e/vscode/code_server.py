@@ -21,10 +21,13 @@ def code_server(
     vsix: Path,
     environment: dict[str, str],
     settings: Mapping[str, Any],
+    *,
+    trusting: bool = True,
 ) -> Iterator[str]:
     """The page of the workspace `home / "workspace"`, with `settings` of the user's.
 
-    The daemon that is left at the end is ended.
+    Unless VS Code is `trusting`, it asks whether the workspace is to be trusted. The daemon that is
+    left at the end is ended.
     """
     data = home / "data"
     (data / "User").mkdir(parents=True)
@@ -38,8 +41,8 @@ def code_server(
     port = host.free_port()
     options = (
         *("--auth", "none", "--bind-addr", f"127.0.0.1:{port}", "--disable-telemetry"),
-        *("--disable-update-check", "--disable-workspace-trust"),
-        "--disable-getting-started-override",
+        *("--disable-update-check", "--disable-getting-started-override"),
+        *(("--disable-workspace-trust",) if trusting else ()),
     )
     with (
         (home / "server.log").open("wb") as log,
@@ -65,6 +68,7 @@ def user(
             "PROFILE": str(home / "browser"),
             **environment,
         },
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
