@@ -17,6 +17,7 @@ import pytest
 
 from copydraft import config, control, paths, protocol
 from copydraft.api import api_key, lifecycle
+from copydraft.doctor.service import check_api
 from copydraft.errors import BadRequest, NetworkProblem
 from copydraft.index.store import StateStore
 from copydraft.protocol import Status
@@ -245,3 +246,28 @@ def test_the_key_is_printed_alone() -> None:
     key = api_key.ensure()
     assert run("api", "key").stdout == f"{key}\n"
     assert told("key") == {"key": key}
+
+
+# --- the doctor -------------------------------------------------------------------------------
+
+
+def test_the_doctor_tells_where_agents_are_served(port: int) -> None:
+    told("on", "--port", port)
+    [finding] = check_api()
+    assert (finding.state, finding.message) == ("ok", f"served at http://127.0.0.1:{port}/v1")
+
+
+def test_the_doctor_sees_a_daemon_that_began_before_the_setting(port: int) -> None:
+    control.ask(lambda client: client.status(), start=True)
+    config.store("api_port", port)
+    [finding] = check_api()
+    assert (finding.state, finding.remedy) == ("warning", "`copydraft daemon restart`")
+
+
+def test_the_doctor_says_why_nothing_listens(port: int) -> None:
+    config.store("api_port", port)
+    with socket.create_server(("127.0.0.1", port)):
+        control.ask(lambda client: client.status(), start=True)
+    [finding] = check_api()
+    assert finding.state == "problem"
+    assert finding.message.startswith(f"port {port} is taken by process ")

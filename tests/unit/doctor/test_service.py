@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from copydraft import config, devices, paths
+from copydraft.api import api_key
 from copydraft.doctor import examination, machine, service
 from copydraft.doctor.finding import Finding
 from copydraft.index import shards
@@ -144,3 +145,33 @@ def test_an_index_that_cannot_be_read_is_a_problem() -> None:
     [finding] = examination.examine({"index": service.check_index})
     assert finding.state == "problem"
     assert finding.message.startswith(f"no index: {paths.index_database()}: ")
+
+
+# --- agents -----------------------------------------------------------------------------------
+
+
+def test_agents_that_are_not_served_are_no_problem() -> None:
+    [finding] = service.check_api()
+    assert (finding.state, finding.message) == (
+        "ok",
+        "not served; `copydraft api on` serves them",
+    )
+
+
+def test_agents_cannot_start_the_daemon_that_would_serve_them() -> None:
+    config.store("api_port", 8137)
+    [finding] = service.check_api()
+    assert (finding.state, finding.message, finding.remedy) == (
+        "warning",
+        "no daemon runs that would serve them at port 8137",
+        "`copydraft daemon start`",
+    )
+
+
+def test_a_key_that_others_may_read_is_a_problem() -> None:
+    config.store("api_port", 8137)
+    api_key.ensure()
+    paths.api_key_file().chmod(0o640)
+    [finding] = examination.examine({"agents": service.check_api})
+    assert finding.state == "problem"
+    assert finding.remedy == "`copydraft api on --new-key` makes another"
