@@ -7,6 +7,7 @@ import errno
 import importlib
 import io
 import json
+import logging
 import os
 import sys
 from pathlib import Path
@@ -232,6 +233,8 @@ def _forwarded(name: str, module: str, summary: str) -> click.Command:
     @click.pass_context
     def forward(context: click.Context, arguments: tuple[str, ...]) -> Any:
         command = getattr(importlib.import_module(module), f"{name}_command")
+        # llama.cpp remarks on vocabularies, which nobody can mend.
+        logging.getLogger("copydraft.engine.llama").setLevel(logging.ERROR)
         with command.make_context(name, list(arguments), parent=context.parent) as inner:
             return command.invoke(inner)
 

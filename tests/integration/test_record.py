@@ -147,7 +147,7 @@ def test_a_profile_is_learned_from_a_repository_and_kept(tmp_path: Path, model: 
     result = CliRunner().invoke(
         profile_command, ["--repo", str(repository(tmp_path).path), "--model", str(model), "--json"]
     )
-    assert result.exit_code == 0, result.output
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
     told = json.loads(result.stdout)
     assert told["edits"] == 8
     assert told["speedup"]["cpu"].keys() == {"shipped", "learned"}

@@ -142,6 +142,26 @@ def test_a_terminal_gets_what_its_encoding_has_and_the_rest_escaped() -> None:
     assert stream.buffer.getvalue() == b"\xe9 \\u2588"
 
 
+def test_llama_cpps_remarks_do_not_stand_among_a_reports_lines() -> None:
+    code = """if True:
+        import click, logging
+        from copydraft import cli
+        from copydraft.evaluation import commands
+
+        @click.command("replay")
+        def remark():
+            logging.getLogger("copydraft.engine.llama").warning("load: an odd token")
+            logging.getLogger("copydraft.index.store").warning("the database is damaged")
+
+        commands.replay_command = remark
+        cli.main()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code, "replay"], capture_output=True, check=True, text=True
+    )
+    assert done.stderr == "the database is damaged\n"
+
+
 def test_a_missing_file_is_told_before_anything_is_downloaded(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -169,6 +169,7 @@ def recorded(tmp_path: Path) -> str:
 def test_the_command_prints_one_json_object(tmp_path: Path) -> None:
     options = ["--drafters", "oracle,ngram-simple", "--cost", "flat", "--json"]
     result = CliRunner().invoke(replay_command, [recorded(tmp_path), *options])
+    assert result.stderr == ""
     report = json.loads(result.stdout)
     assert (report["tasks"], report["tokens"]) == (1, 6)
     assert list(report["drafters"]) == ["oracle", "ngram-simple"]

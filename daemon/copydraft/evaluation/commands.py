@@ -220,7 +220,10 @@ def _replay_all(loaded: list[Trace], drafters: dict[str, Entry], curves: Curves)
     recorded = [trace for trace in loaded if trace.top8]
     results: dict[str, Mapping[str, ByKind]] = {}
     # A thread that draws the bars would slow the drafters that are timed.
-    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
+    console = Console(stderr=True)
+    with Progress(
+        console=console, transient=True, auto_refresh=False, disable=not console.is_terminal
+    ) as progress:
         for name, entry in drafters.items():
             given = recorded if entry.needs_top8 else loaded
             if not given:

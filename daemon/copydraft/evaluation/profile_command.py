@@ -54,7 +54,7 @@ def profile_command(repo: Path, limit: int | None, live: bool, model: str, as_js
     store = StateStore(paths.state_database())
     console = Console(stderr=True)
     try:
-        with Progress(console=console, transient=True) as progress:
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             tasks = _mined(repo, limit or (40 if live else 200), progress)
             if live:
                 found, curves = _live(path, config, store, tasks, progress)
