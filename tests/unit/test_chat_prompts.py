@@ -12,7 +12,15 @@ from copydraft.errors import ContextExceeded
 from copydraft.prompts.chat import Prepared, finish, prepare
 from copydraft.prompts.template import ChatTemplate
 from copydraft.prompts.tools import call_shape
-from copydraft.protocol import ChatMessage, ChatRequest, ChatResult, Generation, Tool, ToolCall
+from copydraft.protocol import (
+    ChatMessage,
+    ChatRequest,
+    ChatResult,
+    Generation,
+    Span,
+    Tool,
+    ToolCall,
+)
 from tests.fixtures.fake_service import stats
 from tests.fixtures.templates import MISTRAL, QWEN, SPECIALS, TAGS
 from tests.fixtures.word_tokenizer import WordTokenizer
@@ -221,3 +229,28 @@ def test_control_tokens_of_calls_are_to_stand_in_the_answers_text() -> None:
     assert list(spelled.values()) == [b"[TOOL_CALLS]"]
     assert chat.tokenizer.text(list(spelled)) == "«[TOOL_CALLS]»"
     assert Chat(MISTRAL, ASK).prepared().spelled == {}
+
+
+def test_a_call_that_is_wanted_is_begun_in_the_prompt() -> None:
+    two = [READ, Tool(name="list")]
+    assert Chat(QWEN, ASK, tools=two, must_call=True).prompt.endswith(
+        'assistant\n<tool_call>\n{"name":'
+    )
+    assert Chat(QWEN, ASK, tools=[READ], must_call=True).prompt.endswith(
+        'assistant\n<tool_call>\n{"name": "read", "arguments":'
+    )
+
+
+def test_a_call_that_was_begun_in_the_prompt_is_read_from_there() -> None:
+    chat = Chat(QWEN, ASK, tools=[READ], must_call=True)
+    result = chat.finished(' {"path": "a.py"}}\n</tool_call>')
+    assert result.text == ""
+    assert [(call.name, call.arguments) for call in result.calls] == [("read", '{"path": "a.py"}')]
+    assert result.spans == [Span(start=0, end=41, corpus="format")]
+    assert result.answer.startswith('<tool_call>\n{"name": "read", "arguments": {"path"')
+
+
+def test_of_a_call_that_was_begun_in_the_prompt_nothing_is_shown() -> None:
+    reader = Chat(QWEN, ASK, tools=[READ], must_call=True).prepared().reader
+    reader.feed(' {"path": "a.py"}}')
+    assert reader.held == len(' {"path": "a.py"}}')

@@ -19,6 +19,7 @@ _DECODER = json.JSONDecoder(strict=False)  # a line end as it is in a string has
 _NAME = re.compile(r"\s*([\w.:/-]+)")
 _OBJECT = re.compile(r"[\s,;\[\]]*(?={)")
 _END_OF_LIST = re.compile(r"\s*\]")
+_BORDER = re.compile(r'[ \t]*"?\Z|[ \t]+\Z')
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*|\s*```\s*\Z")
 _JSON_BEGINS = ('{"', '[{"', '```json{"', '```json[{"', '```{"', '```[{"')
 """Answers that may be nothing but calls, without blanks."""
@@ -62,6 +63,14 @@ class CallShape:
         if self.name_in_object:
             return self.before_name[: self.before_name.index("{")].rstrip(" \n[")
         return self.before_name.split()[-1]  # of several tags, models forget all but the last
+
+    def opening_for(self, name: str) -> str:
+        """What a call of the tool `name` begins with (""; of any tool), control tokens included.
+
+        A blank or quotation mark at its end is left to the model, which may join it to letters.
+        """
+        text = f"{self.before_name}{name}{self.after_name}" if name else self.before_name
+        return _BORDER.sub("", text)
 
     @property
     def name_in_object(self) -> bool:

@@ -15,6 +15,8 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from copydraft.emission import calls as emission
 from copydraft.emission.calls import (
     HERMES,
@@ -24,7 +26,7 @@ from copydraft.emission.calls import (
     text_before_calls,
 )
 from copydraft.errors import ContextExceeded
-from copydraft.prompts.pieces import encode_pieces
+from copydraft.prompts.pieces import Piece, encode_pieces
 from copydraft.prompts.template import Call, ChatTemplate, Message
 from copydraft.prompts.thinking import start_of_answer
 from copydraft.prompts.tools import schema_of
@@ -59,9 +61,10 @@ To call one, write a JSON object between tags, and nothing behind it:
 class ChatReader:
     """Follows an answer as it is written."""
 
-    def __init__(self, shape: CallShape | None) -> None:
-        """`shape`: how the model calls tools; None: there are none to call."""
+    def __init__(self, shape: CallShape | None, *, in_call: bool = False) -> None:
+        """`shape`: how the model calls tools; None: there are none to call. `in_call`: it began."""
         self._shape = shape
+        self._in_call = in_call
         self._text = ""
         self.hidden = 0
         """Characters before the answer's text: thinking, and blank space."""
@@ -69,6 +72,8 @@ class ChatReader:
     @property
     def held(self) -> int:
         """Characters at the end that are, or may become, calls."""
+        if self._in_call:
+            return len(self._text)
         if self._shape is None:
             return 0
         text = self._text[self.hidden :]
@@ -92,6 +97,8 @@ class Prepared:
     max_tokens: int
     reader: ChatReader
     shape: CallShape
+    opening: str
+    """Of a call that is wanted: it stands in the prompt, and the answer goes on with it."""
     spelled: dict[int, bytes]
     """Control tokens that calls are made of: they are to stand in the answer's text."""
 
@@ -116,7 +123,12 @@ def prepare(
     messages = _messages(request.messages, called)
     if shape is None:
         messages, tools = _without_tools(messages, tools), []
-    prompt = encode_pieces(template.pieces(messages, special_texts, tools), tokenizer)
+    pieces = template.pieces(messages, special_texts, tools)
+    opening = ""
+    if request.must_call:
+        opening = called.opening_for(request.tools[0].name if len(request.tools) == 1 else "")
+        pieces[-1] = Piece(pieces[-1].text + opening.lstrip(), markup=True)
+    prompt = encode_pieces(pieces, tokenizer)
     room = context - len(prompt)
     if room < _LEAST_ROOM:
         raise ContextExceeded(
@@ -132,8 +144,9 @@ def prepare(
         prompt,
         [*documents, Document("session", "", "prompt", prompt)],
         min(request.generation.max_tokens or room, room),
-        ChatReader(called if request.tools else None),
+        ChatReader(called if request.tools else None, in_call=bool(opening)),
         called,
+        opening,
         _spelled(called, tokenizer) if request.tools else {},
     )
 
@@ -147,6 +160,8 @@ def finish(
     margins: Sequence[float],
 ) -> ChatResult:
     """Text and calls in the raw `answer`."""
+    opening = prepared.opening
+    answer = opening + answer
     text = answer[start_of_answer(answer) :]
     calls: Sequence[emission.Call] = ()
     if prepared.request.tools:
@@ -155,11 +170,18 @@ def finish(
     return ChatResult(
         text=text,
         calls=[ToolCall(id=_new_id(), name=c.name, arguments=c.arguments) for c in calls],
-        spans=list(spans),
+        spans=_behind(opening, spans),
         stats=stats,
         answer=answer,
         margins=list(margins),
     )
+
+
+def _behind(opening: str, spans: Sequence[Span]) -> list[Span]:
+    """`spans` of a text, as they are in the text behind `opening`."""
+    size = len(opening)
+    moved = [replace(span, start=span.start + size, end=span.end + size) for span in spans]
+    return [Span(start=0, end=size, corpus="format"), *moved] if opening else moved
 
 
 def _spelled(shape: CallShape, tokenizer: Tokenizer) -> dict[int, bytes]:

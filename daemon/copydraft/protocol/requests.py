@@ -133,6 +133,8 @@ class ChatRequest(Message):
 
     messages: Annotated[list[ChatMessage], msgspec.Meta(min_length=1)]
     tools: list[Tool] = []
+    must_call: bool = False
+    """The message is to be a call of one of the tools."""
     prediction: str = ""
     """The answer as the caller expects it, or a part of it: one more source of drafts."""
     generation: Generation = Generation()
