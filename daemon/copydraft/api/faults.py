@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -32,9 +34,35 @@ def _status_of(error: CopydraftError) -> int:
     return next((status for status in known if status), 500)
 
 
-async def _known_fault(_: Request, error: Exception) -> Response:
-    assert isinstance(error, CopydraftError)
-    return answer(error)
+def own_fault(error: Exception) -> CopydraftError:
+    """What clients are told of a bug."""
+    what = f"the daemon met a fault of its own: {type(error).__name__}"
+    return CopydraftError(what, f"its traceback is in {paths.log_file()}")
+
+
+def handlers(
+    tell: Callable[[CopydraftError], Response], http_fault: ExceptionHandler
+) -> dict[type[Exception], ExceptionHandler]:
+    """What an application does with faults: `tell` has their shape, `http_fault` those of HTTP."""
+
+    async def known_fault(_: Request, error: Exception) -> Response:
+        assert isinstance(error, CopydraftError)
+        return tell(error)
+
+    async def bug(_: Request, error: Exception) -> Response:
+        return tell(own_fault(error))
+
+    async def nobody_listens(_: Request, __: Exception) -> Response:
+        """The client left before its request was answered."""
+        return Response(status_code=400)
+
+    return {
+        CopydraftError: known_fault,
+        HTTPException: http_fault,
+        ClientDisconnect: nobody_listens,
+        # Starlette raises the error again afterwards, so that its traceback is logged.
+        Exception: bug,
+    }
 
 
 async def _http_fault(request: Request, error: Exception) -> Response:
@@ -45,20 +73,4 @@ async def _http_fault(request: Request, error: Exception) -> Response:
     return answer(BadRequest(error.detail), error.status_code)
 
 
-async def _bug(_: Request, error: Exception) -> Response:
-    """Starlette raises the error again afterwards, so that its traceback is logged."""
-    what = f"the daemon met a fault of its own: {type(error).__name__}"
-    return answer(CopydraftError(what, f"its traceback is in {paths.log_file()}"))
-
-
-async def _nobody_listens(_: Request, __: Exception) -> Response:
-    """The client left before its request was read."""
-    return Response(status_code=400)
-
-
-HANDLERS: dict[type[Exception], ExceptionHandler] = {
-    CopydraftError: _known_fault,
-    HTTPException: _http_fault,
-    ClientDisconnect: _nobody_listens,
-    Exception: _bug,
-}
+HANDLERS = handlers(answer, _http_fault)

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import msgspec
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ExceptionHandler
 
-from copydraft import paths
+from copydraft.api import faults
 from copydraft.errors import (
     BadRequest,
     Cancelled,
@@ -91,11 +90,6 @@ def _kind_of(error: CopydraftError) -> _Kind:
     return next((kind for kind in known if kind), _Kind(500, _OURS, error.code))
 
 
-async def _known_fault(_: Request, error: Exception) -> Response:
-    assert isinstance(error, CopydraftError)
-    return answer(error)
-
-
 async def _http_fault(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
@@ -107,19 +101,9 @@ async def _http_fault(request: Request, error: Exception) -> Response:
 
 
 async def _bug(_: Request, error: Exception) -> Response:
+    # Within a route nobody raises it again, so that it would not be logged.
     _log.error("a bug", exc_info=error)
-    what = f"the daemon met a fault of its own: {type(error).__name__}"
-    return answer(CopydraftError(what, f"its traceback is in {paths.log_file()}"))
+    return answer(faults.own_fault(error))
 
 
-async def _nobody_listens(_: Request, __: Exception) -> Response:
-    """The client has left."""
-    return Response(status_code=400)
-
-
-HANDLERS: dict[type[Exception], ExceptionHandler] = {
-    CopydraftError: _known_fault,
-    HTTPException: _http_fault,
-    ClientDisconnect: _nobody_listens,
-    Exception: _bug,
-}
+HANDLERS = faults.handlers(answer, _http_fault) | {Exception: _bug}
