@@ -184,6 +184,18 @@ def test_a_model_for_embeddings_is_refused(tmp_path: Path) -> None:
     assert "writes no text" in refusal(path)
 
 
+def test_more_layers_than_llama_cpp_can_load_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "deep.gguf", "llama", lambda writer: writer.add_block_count(513))
+    assert refusal(path).endswith("has more layers than llama.cpp can load (512)")
+
+
+def test_a_vocabulary_that_llama_cpp_reads_unchecked_is_refused(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "plamo.gguf", "plamo2", lambda writer: writer.add_tokenizer_model("plamo2")
+    )
+    assert "has a vocabulary of the kind plamo2" in refusal(path)
+
+
 def test_a_header_without_an_architecture_is_refused(tmp_path: Path) -> None:
     empty = b"GGUF" + struct.pack("<IQQ", 3, 0, 0)
     assert "does not say its general.architecture" in refusal(changed(tmp_path, empty))

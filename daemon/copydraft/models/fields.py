@@ -15,7 +15,8 @@ MemoryKind = Literal["dense", "sliding-window", "recurrent", "hybrid"]
 """What a model keeps of the tokens it read: keys and values of all, of the last few in some
 layers, a state of fixed size, or both."""
 
-_MOST_LAYERS = 1024
+MOST_LAYERS = 512
+"""llama.cpp's own limit (LLAMA_MAX_LAYERS); it ends the process where a file has more."""
 _EVERY_FOURTH = ("qwen35", "qwen35moe", "qwen3next")
 """Architectures with attention in every fourth layer unless the file says otherwise."""
 _STATE_KEYS = ("ssm.", "shortconv.", "wkv.", "kda.")
@@ -103,7 +104,7 @@ class Fields:
     def _by_layer(self, key: str) -> list[int]:
         value = self.header.values.get(f"{self.architecture}.{key}", [])
         blocks = self.need("block_count")
-        numbers = value if isinstance(value, list) else [value] * min(blocks, _MOST_LAYERS)
+        numbers = value if isinstance(value, list) else [value] * min(blocks, MOST_LAYERS)
         return [number for number in numbers if isinstance(number, int) and number >= 0]
 
     def _damaged(self, key: str) -> ModelProblem:

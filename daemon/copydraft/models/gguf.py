@@ -10,7 +10,7 @@ import gguf
 
 from copydraft.errors import ModelProblem
 from copydraft.models import header
-from copydraft.models.fields import Fields, MemoryKind
+from copydraft.models.fields import MOST_LAYERS, Fields, MemoryKind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +19,7 @@ _KV_VALUE_BYTES = 2  # f16
 _STATE_VALUE_BYTES = 4  # f32
 _PREFILL_TOKENS = 512
 _ACTIVATIONS_BYTES = 128 << 20
+_UNSAFE_TOKENIZERS = {"plamo2"}  # its tables are filled unchecked, as of llama.cpp 0c1e57098
 _SPLIT_NAME = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf")
 
 
@@ -144,6 +145,17 @@ def _refuse_other_kinds(path: Path, fields: Fields) -> None:
         raise ModelProblem(
             f"{path} is no language model ({kind}, {fields.architecture})",
             "give the model's own .gguf file",
+        )
+    if fields.need("block_count") > MOST_LAYERS:
+        raise ModelProblem(
+            f"{path} has more layers than llama.cpp can load ({MOST_LAYERS})",
+            "give another .gguf file",
+        )
+    if (tokenizer := fields.text("tokenizer.ggml.model")) in _UNSAFE_TOKENIZERS:
+        raise ModelProblem(
+            f"{path} has a vocabulary of the kind {tokenizer}, with which a damaged file can make "
+            "llama.cpp write where it must not",
+            "give a model of another kind",
         )
     if causal is False or not fields.header.counts.get("tokenizer.ggml.tokens"):
         raise ModelProblem(
