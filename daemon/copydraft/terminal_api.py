@@ -8,11 +8,10 @@ import click
 import httpx
 import msgspec
 
-from copydraft import config, control, devices
-from copydraft.api import api_key
+from copydraft import config, control
+from copydraft.api import api_key, openai_models
 from copydraft.api.loopback import HOST, LoopbackPort, taken
 from copydraft.errors import BadRequest, DaemonUnavailable, NetworkProblem
-from copydraft.models import catalog
 from copydraft.printable import printable
 from copydraft.protocol import Status
 
@@ -139,13 +138,12 @@ def _check(url: str, key: str, number: int) -> None:
 def _report() -> ApiReport:
     settings = config.load()
     running = _status()
-    card = devices.usable_card_memory(gpu_layers=settings.gpu_layers)
     on = settings.api_port > 0
     return ApiReport(
         on=on,
         url=_url(settings.api_port) if on else "",
         key=api_key.read() if on else "",
-        model=settings.model or catalog.default_model(card),
+        model=openai_models.default_name(settings),
         listening=running is not None and bool(running.api.url),
         problem=running.api.problem if running else "",
         chats=_chats() if running else None,

@@ -17,7 +17,7 @@ import pytest
 from copydraft import paths
 from copydraft.api import bodies, stream
 from copydraft.models import catalog, library
-from copydraft.protocol import ChatRequest, CompleteRequest, Failed, Loading, Prefill
+from copydraft.protocol import ChatRequest, CompleteRequest, Delta, Failed, Loading, Prefill
 from tests.fixtures.daemons import Running, running, until
 from tests.fixtures.fake_service import MODEL
 from tests.fixtures.openai_stream import frames, pinned
@@ -244,6 +244,22 @@ async def test_a_silent_stream_begins_and_carries_signs_of_life(
         }
         while await anext(lines) != ": still here":
             pass
+
+
+async def test_until_a_model_answers_the_one_that_was_asked_for_is_named(
+    http: httpx.AsyncClient, daemon: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is loaded then may be another, which others use."""
+    monkeypatch.setattr(stream, "KEEP_ALIVE_S", 0.01)
+    daemon.service.silent = True
+    for asked, shown in (("", "qwen2.5-coder-1.5b"), ("qwen3.5-9b", "qwen3.5-9b")):
+        body = say("hold", model=asked, stream=True)
+        async with http.stream("POST", CHAT, json=body) as response:
+            read = frames(response)
+            assert (await anext(read))["model"] == shown
+            ticket = daemon.service.tickets[-1]
+            ticket.emit(Delta(text="a", spans=[], tokens=1))
+            assert (await anext(read))["model"] == "fake"
 
 
 async def test_progress_is_a_sign_of_life(http: httpx.AsyncClient, daemon: Running) -> None:

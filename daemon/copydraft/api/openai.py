@@ -87,9 +87,12 @@ class OpenAiApi:
         name = request.path_params["name"]
         return _json(await asyncio.to_thread(openai_models.find, self._config, self._loaded, name))
 
-    def _model_name(self, asked: str) -> str:
-        """The model that answers; `asked`, where the daemon has not come to it yet."""
-        return self._loaded.name if self._loaded else asked
+    def _model_name(self, asked: str, event: Event | None) -> str:
+        """The model that answers, as far as the latest `event` of a request for `asked` tells."""
+        if self._loaded and isinstance(event, Prefill | Delta):
+            return self._loaded.name
+        # What is loaded now may be another, which is in use.
+        return asked or openai_models.default_name(self._config)
 
     @property
     def _loaded(self) -> ModelStatus | None:
@@ -104,7 +107,7 @@ class _Reply(Response):
         desk: Desk,
         wanted: Wanted,
         answer: Answer,
-        model_name: Callable[[str], str],
+        model_name: Callable[[str, Event | None], str],
         watch: Watch | None = None,
     ) -> None:
         super().__init__()
@@ -142,12 +145,15 @@ class _Reply(Response):
                 return event
 
     async def _frames(self, event: Event | None, asked: Asked) -> AsyncIterator[bytes]:
-        for chunk in self._answer.opening(self._model_name(self._wanted.request.generation.model)):
+        asked_for = self._wanted.request.generation.model
+        self._answer.model = self._model_name(asked_for, event)
+        for chunk in self._answer.opening():
             yield _frame(chunk)
         while True:
             chunks: list[Any] = []
             match event:
                 case Delta():
+                    self._answer.model = self._model_name(asked_for, event)
                     chunks = self._answer.more(event)
                 case Failed():
                     yield _frame(openai_faults.error_of(event.error()))

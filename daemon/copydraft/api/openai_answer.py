@@ -14,9 +14,12 @@ Shape = dict[str, Any]
 class Answer(Protocol):
     """The shapes of one answer; chunks go out in the order opening, more…, closing."""
 
+    model: str
+    """Its name in the chunks before the closing ones."""
+
     def whole(self, result: Any) -> Shape: ...
 
-    def opening(self, model: str) -> list[Shape]: ...
+    def opening(self) -> list[Shape]: ...
 
     def more(self, delta: Delta) -> list[Shape]: ...
 
@@ -30,7 +33,7 @@ class ChatAnswer:
         self._id = _new_id("chatcmpl-")
         self._created = int(time.time())
         self._include_usage = include_usage
-        self._model = ""
+        self.model = ""
         self._sent = 0
         """Characters of the content."""
 
@@ -58,8 +61,7 @@ class ChatAnswer:
             **_costs(result.stats),
         }
 
-    def opening(self, model: str) -> list[Shape]:
-        self._model = model
+    def opening(self) -> list[Shape]:
         return [self._part({"role": "assistant", "content": ""})]
 
     def more(self, delta: Delta) -> list[Shape]:
@@ -67,7 +69,7 @@ class ChatAnswer:
         return [self._part({"content": delta.text})] if delta.text else []
 
     def closing(self, result: ChatResult) -> list[Shape]:
-        self._model = result.stats.model
+        self.model = result.stats.model
         rest = result.text[self._sent :]
         chunks = [self._part({"content": rest})] if rest else []
         chunks += [
@@ -88,7 +90,7 @@ class ChatAnswer:
             "id": self._id,
             "object": "chat.completion.chunk",
             "created": self._created,
-            "model": self._model,
+            "model": self.model,
             "choices": choices,
         }
         return chunk | {"usage": None} if self._include_usage else chunk
@@ -103,11 +105,12 @@ class TextAnswer:
         self._id = _new_id("cmpl-")
         self._created = int(time.time())
         self._include_usage = include_usage
+        self.model = ""
 
     def whole(self, result: CompleteResult) -> Shape:
         return self._with(result, _finish_reason(result)) | _costs(result.stats)
 
-    def opening(self, model: str) -> list[Shape]:  # noqa: ARG002  # the protocol's
+    def opening(self) -> list[Shape]:
         return []
 
     def more(self, delta: Delta) -> list[Shape]:  # noqa: ARG002  # the protocol's

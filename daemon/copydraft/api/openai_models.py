@@ -17,7 +17,7 @@ def listed(config: Config, loaded: ModelStatus | None) -> list[dict[str, Any]]:
     """All that are downloaded, the one that is used where a request names none first."""
     card = devices.usable_card_memory(gpu_layers=config.gpu_layers)
     most = context_for(config, on_card=card is not None)
-    default = config.model or catalog.default_model(card)
+    default = default_name(config)
     found = {
         model.entry.name: (model.path, min(most, model.entry.context))
         for model in library.listed()
@@ -31,6 +31,12 @@ def listed(config: Config, loaded: ModelStatus | None) -> list[dict[str, Any]]:
     except ModelProblem:
         return models
     return [_model(default, path, None, loaded), *models]
+
+
+def default_name(config: Config) -> str:
+    """The model where a request names none: a name, or a path."""
+    card = devices.usable_card_memory(gpu_layers=config.gpu_layers)
+    return config.model or catalog.default_model(card)
 
 
 def find(config: Config, loaded: ModelStatus | None, name: str) -> dict[str, Any]:
