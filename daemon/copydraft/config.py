@@ -81,9 +81,19 @@ def load(
         # strict=False reads "5" from the environment as the number that the field asks for.
         return msgspec.convert(values, Config, strict=False)
     except msgspec.ValidationError as error:
-        raise BadRequest(
-            f"bad setting: {error}", f"settings are {', '.join(KEYS)}; the file is {path}"
-        ) from error
+        raise _bad_setting(str(error), path, env) from error
+
+
+def _bad_setting(error: str, file: Path, environ: Mapping[str, str]) -> BadRequest:
+    """What msgspec says of a value, with the place where it was set."""
+    said, _, key = error.removesuffix("`").partition(" - at `$.")
+    if not key:
+        return BadRequest(
+            f"bad setting: {error}", f"settings are {', '.join(KEYS)}; the file is {file}"
+        )
+    variable = f"COPYDRAFT_{key.upper()}"
+    place = f"the environment: {variable}" if variable in environ else str(file)
+    return BadRequest(f"bad setting {key}: {said}", f"mend it in {place}")
 
 
 Source = Literal["default", "file", "environment"]
