@@ -25,13 +25,16 @@ CHECKS: dict[str, Check] = {
 
 
 def examine(checks: Mapping[str, Check] | None = None) -> list[Finding]:
-    """Run all checks, what others build on first."""
+    """Run all checks, what others build on first; the fault that stops several is told once."""
     findings: list[Finding] = []
+    faults = set()
     for name, check in (CHECKS if checks is None else checks).items():
         try:
             findings.extend(check())
         except CopydraftError as error:
-            findings.append(Finding(name, "problem", error.message, error.hint))
+            if (error.message, error.hint) not in faults:
+                findings.append(Finding(name, "problem", error.message, error.hint))
+            faults.add((error.message, error.hint))
         except (OSError, subprocess.SubprocessError) as error:
             findings.append(Finding(name, "problem", f"it could not be checked: {error}"))
     return findings

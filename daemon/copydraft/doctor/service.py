@@ -70,7 +70,9 @@ def check_index() -> Iterator[Finding]:
         return
     corpora = cache.run(shards.indexed)
     tokens = sum(each.tokens for each in corpora)
-    told = f"{len(corpora):,} directories, {tokens:,} tokens, {amount(cache.size())}"
+    roots = len({each.key.root for each in corpora})
+    directories = "1 directory" if roots == 1 else f"{roots:,} directories"
+    told = f"{directories}, {tokens:,} tokens, {amount(cache.size())}"
     yield Finding("index", "ok", f"{cache.path}: {told}")
 
 

@@ -30,6 +30,16 @@ def test_a_fault_in_one_check_becomes_a_problem_and_the_others_still_run() -> No
     ]
 
 
+def test_a_fault_that_several_checks_meet_is_told_once() -> None:
+    def failing() -> Iterator[Finding]:
+        yield from ()
+        raise DiskProblem("the disk is full", "free some")
+
+    assert examination.examine({"first": failing, "second": failing}) == [
+        Finding("first", "problem", "the disk is full", "free some")
+    ]
+
+
 @pytest.mark.parametrize(
     "fault", [PermissionError("not yours"), subprocess.TimeoutExpired(["c++"], 10)]
 )

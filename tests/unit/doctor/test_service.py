@@ -137,7 +137,7 @@ def test_an_index_is_told_with_its_sizes() -> None:
     cache.run(lambda db: shards.make_corpus(db, key, 0.0))
     [finding] = service.check_index()
     assert finding.state == "ok"
-    assert "1 directories, 0 tokens, " in finding.message
+    assert "1 directory, 0 tokens, " in finding.message
 
 
 def test_an_index_that_cannot_be_read_is_a_problem() -> None:
