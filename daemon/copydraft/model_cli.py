@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import click
@@ -50,6 +51,9 @@ def model_use(name: str, as_json: bool) -> None:
 
     file = library.use(name)
     _say(f"{name} is now the model ({file})", as_json, model=name, config=str(file))
+    forced = os.environ.get("COPYDRAFT_MODEL", name)
+    if forced != name:
+        click.echo(f"here, COPYDRAFT_MODEL={forced} in the environment goes before it", err=True)
 
 
 @model_group.command("path")

@@ -136,6 +136,7 @@ def make_dir(path: Path) -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DiskProblem(
-            f"cannot make {path}: {error.strerror}", "free or choose a disk"
+            f"cannot make {path}: {error.strerror}",
+            "mend the permissions there, or free some space",
         ) from error
     return path

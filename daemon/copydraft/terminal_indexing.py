@@ -189,6 +189,8 @@ class _Indexing:
 
 
 def _print(done: Sequence[Added]) -> None:
+    if not done:
+        terminal.say(terminal.stdout(), "nothing is indexed in this model's tokens")
     for added in done:
         left_out = f", {added.left_out:,} files left out (too much text)" * bool(added.left_out)
         form = f" as {added.format}" * (added.format != PLAIN.name)

@@ -175,8 +175,9 @@ async def test_a_daemon_serves_where_its_state_cannot_be_written(isolated_home: 
     (isolated_home / ".local" / "state").write_text("")
     async with await Client.connect() as client:
         assert len(await answer(client, "echo a")) == 3
-        with pytest.raises(DiskProblem, match="cannot make"):
+        with pytest.raises(DiskProblem, match="cannot make") as refused:
             await client.stats()
+        assert refused.value.hint == "mend the permissions there, or free some space"
 
 
 async def test_the_real_daemon_without_a_model_takes_under_150_mb(

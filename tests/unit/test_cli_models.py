@@ -206,6 +206,17 @@ def test_use_stores_the_model(dense_model: Path) -> None:
     assert config.load().model == str(dense_model)
 
 
+def test_use_says_that_the_environment_goes_before_it(
+    dense_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPYDRAFT_MODEL", "smollm2-135m")
+    assert run("model", "use", dense_model).stderr == (
+        "here, COPYDRAFT_MODEL=smollm2-135m in the environment goes before it\n"
+    )
+    monkeypatch.setenv("COPYDRAFT_MODEL", str(dense_model))
+    assert run("model", "use", dense_model).stderr == ""
+
+
 def test_path_prints_the_path_alone() -> None:
     path = place()
     assert run("model", "path", "smollm2-135m").stdout == f"{path}\n"

@@ -125,6 +125,8 @@ def test_a_rebuild_drops_a_library_that_no_workspace_uses_any_more(
     assert documents == {str(workspace): 1, str(library): 1}
     shutil.rmtree(workspace)
     assert told("rebuild", "--model", dense_model)["indexed"] == []
+    shown = run("rebuild", "--model", dense_model).stdout
+    assert shown == "nothing is indexed in this model's tokens\n"
     assert told("status")["corpora"] == []
 
 
