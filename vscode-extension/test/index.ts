@@ -12,6 +12,7 @@ import "./explain.test";
 import "./instruction.test";
 import "./faults.test";
 import "./environment.test";
+import "./memory.test";
 import "./models.test";
 import "./setup.test";
 import "./statistics.test";
