@@ -1,5 +1,6 @@
 /** The language server: started, restarted, asked. */
 import type { ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import {
   CloseAction,
@@ -47,7 +48,6 @@ export class Server implements vscode.Disposable {
   private child: ChildProcess | undefined;
   private deaths: number[] = [];
   private starting: Promise<void> | undefined;
-  private tokens = 0;
   private readonly deltas = new vscode.EventEmitter<Delta>();
   private readonly states = new vscode.EventEmitter<boolean>();
   private readonly loads = new vscode.EventEmitter<number>();
@@ -155,21 +155,28 @@ export class Server implements vscode.Disposable {
     let progress: vscode.Disposable | undefined;
     try {
       await this.start();
-      this.tokens += 1;
-      const token = `copydraft-vscode-${this.tokens}`;
+      const token = randomUUID();
       progress = this.client?.onProgress(WorkDoneProgress.type, token, (value) => {
         if (value.kind === "report" && value.message) report(value.message);
       });
-      return await this.send<T>(command, argument, cancel, token);
+      return await this.ask<T>(command, argument, cancel, token);
     } finally {
       progress?.dispose();
       this.work(-1);
     }
   }
 
-  /** The result of a command of the server's, without progress. Throws as `execute`. */
-  ask<T>(command: string, argument: object = {}, cancel?: vscode.CancellationToken): Promise<T> {
-    return this.send<T>(command, argument, cancel);
+  /** The result of a command of the server's that is quick. Throws as `execute`. */
+  async ask<T>(
+    command: string,
+    argument: object = {},
+    cancel?: vscode.CancellationToken,
+    workDoneToken?: string,
+  ): Promise<T> {
+    const params = { command, arguments: [argument], ...(workDoneToken && { workDoneToken }) };
+    const answer = await this.request<T>("workspace/executeCommand", params, cancel);
+    if (answer === null) throw new Fault("the language server does not run");
+    return answer;
   }
 
   /** The answer to a request of LSP's. Throws as `execute`. */
@@ -192,18 +199,6 @@ export class Server implements vscode.Disposable {
     this.states.dispose();
     this.loads.dispose();
     this.settings.dispose();
-  }
-
-  private async send<T>(
-    command: string,
-    argument: object,
-    cancel?: vscode.CancellationToken,
-    workDoneToken?: string,
-  ): Promise<T> {
-    const params = { command, arguments: [argument], ...(workDoneToken && { workDoneToken }) };
-    const answer = await this.request<T>("workspace/executeCommand", params, cancel);
-    if (answer === null) throw new Fault("the language server does not run");
-    return answer;
   }
 
   private work(step: number): void {

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import type { Server } from "./client";
 import { cliCommand } from "./environment";
 import { HelpfulError, tell } from "./faults";
-import { setSetting } from "./settings";
+import { completionIsOn, setSetting } from "./settings";
 import { runInTerminal } from "./terminal";
 
 /** Commands that run copydraft's command line in a terminal: title and arguments. */
@@ -66,8 +66,7 @@ async function stopAll(server: Server): Promise<void> {
 }
 
 async function toggleCompletion(): Promise<void> {
-  const settings = vscode.workspace.getConfiguration("copydraft");
-  const on = !settings.get<boolean>("completion", true);
+  const on = !completionIsOn();
   await setSetting("completion", on);
   void vscode.window.setStatusBarMessage(`Copydraft: completion is ${on ? "on" : "off"}`, 3000);
 }

@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 
 import type { Server } from "./client";
 import type { Position } from "./protocol";
+import { completionIsOn } from "./settings";
 import { DOCUMENTS } from "./target";
 
 interface Item {
@@ -14,8 +15,7 @@ interface Item {
 export function registerCompletion(server: Server): vscode.Disposable {
   return vscode.languages.registerInlineCompletionItemProvider(DOCUMENTS, {
     provideInlineCompletionItems: async (document, position, context, cancel) => {
-      const wanted = vscode.workspace.getConfiguration("copydraft", document);
-      if (!server.completes || !wanted.get<boolean>("completion", true)) return [];
+      if (!server.completes || !completionIsOn()) return [];
       const { version } = document;
       const params = {
         textDocument: { uri: document.uri.toString() },

@@ -7,14 +7,7 @@ import { askFor, History } from "./instruction";
 import { Previews } from "./preview";
 import type { CommandTarget, Stats } from "./protocol";
 import { EditSession } from "./session";
-import {
-  activeTarget,
-  asCommandTarget,
-  FollowedTarget,
-  givenTarget,
-  readOnly,
-  type Target,
-} from "./target";
+import { asCommandTarget, findTarget, FollowedTarget, readOnly, type Target } from "./target";
 
 /** Argument of the server's command, as its code actions have it. */
 interface GivenEdit extends CommandTarget {
@@ -58,9 +51,7 @@ export class Edits implements vscode.Disposable {
   /** Edit what is selected, or what is given; resolves when the answer is here. */
   async edit(given?: GivenEdit): Promise<void> {
     try {
-      const target = given?.textDocument
-        ? await givenTarget(given)
-        : await activeTarget(this.server);
+      const target = await findTarget(this.server, given);
       if (!target) return;
       const followed = new FollowedTarget(target);
       try {

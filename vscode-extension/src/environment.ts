@@ -11,8 +11,6 @@ import { CHOOSE_PYTHON, HelpfulError, SET_UP, SHOW_LOGS } from "./faults";
 import { type Program, run } from "./programs";
 import { BeingSetUp, isSettingUp, ownProgram } from "./setup";
 
-export type { Program } from "./programs";
-
 /** No copydraft is here yet. */
 export class NotSetUp extends HelpfulError {
   constructor() {

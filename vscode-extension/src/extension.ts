@@ -7,6 +7,7 @@ import { registerCompletion } from "./completion";
 import { Edits } from "./edit";
 import { Explanations } from "./explain";
 import { tell } from "./faults";
+import type { Stats } from "./protocol";
 import { registerStatistics } from "./statistics";
 import { StatusBar } from "./status";
 import { began, Welcome } from "./welcome";
@@ -26,12 +27,11 @@ export function activate(context: vscode.ExtensionContext): Api {
   const server = new Server(context, log);
   running = server;
   const status = new StatusBar(server);
-  const edits = new Edits(server, context, (stats) => {
+  const took = (stats: Stats): void => {
     status.took(stats);
-  });
-  const explanations = new Explanations(server, context, (stats) => {
-    status.took(stats);
-  });
+  };
+  const edits = new Edits(server, context, took);
+  const explanations = new Explanations(server, context, took);
 
   let programs = namedPrograms();
   const restart = async (): Promise<void> => {

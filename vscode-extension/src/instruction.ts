@@ -1,4 +1,4 @@
-/** Asks for an instruction or a question, with what was asked before. */
+/** Asks for an instruction, with what was asked before. */
 import * as vscode from "vscode";
 
 const KEPT = 50;
@@ -25,7 +25,6 @@ export function askFor(
   title: string,
   placeholder: string,
   history: History,
-  optional = false,
 ): Promise<string | undefined> {
   const input = vscode.window.createQuickPick();
   input.title = title;
@@ -42,12 +41,11 @@ export function askFor(
   return new Promise((resolve) => {
     input.onDidChangeValue(offer);
     input.onDidAccept(() => {
-      // Enter on an empty box takes the latest entry only where something has to be said.
       // After a quick Enter the active item may be one of those before the last key.
       const active = input.activeItems.find((item) => input.items.includes(item));
-      const chosen = optional && !input.value ? "" : (active?.label ?? input.value);
-      if (!chosen.trim() && !optional) return;
-      resolve(chosen.trim());
+      const chosen = (active?.label ?? input.value).trim();
+      if (!chosen) return;
+      resolve(chosen);
       input.hide();
     });
     input.onDidHide(() => {

@@ -19,6 +19,11 @@ export function serverSettings(): Record<string, unknown> {
   return Object.fromEntries(SERVER_SETTINGS.map((key) => [key, values.get(key)]));
 }
 
+/** Whether completions are wanted while the user types. */
+export function completionIsOn(): boolean {
+  return vscode.workspace.getConfiguration("copydraft").get("completion", true);
+}
+
 /** Change a setting where it counts: a value of the workspace's wins over the user's. */
 export async function setSetting(key: string, value: unknown): Promise<void> {
   const settings = vscode.workspace.getConfiguration("copydraft");

@@ -198,8 +198,8 @@ async function bootstrap(
     stopper.cancel();
   };
   // A window that closes ends what it began; the next set-up goes on from there.
-  const watching = [token.onCancellationRequested(stop), new vscode.Disposable(stop)];
-  context.subscriptions.push(...watching);
+  context.subscriptions.push(new vscode.Disposable(stop));
+  const listening = token.onCancellationRequested(stop);
   const stages = new Stages();
   const program: Program = {
     command: python,
@@ -222,7 +222,7 @@ async function bootstrap(
     if (error instanceof SetupFailed || error instanceof vscode.CancellationError) throw error;
     throw new SetupFailed(error instanceof Error ? error.message : String(error));
   } finally {
-    watching[0]?.dispose();
+    listening.dispose();
     stopper.dispose();
   }
 }

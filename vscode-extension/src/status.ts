@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 
 import type { Server } from "./client";
 import type { Stats, StatusAnswer } from "./protocol";
+import { completionIsOn } from "./settings";
 import { isSettingUp, onSettingUp } from "./setup";
 
 const EVERY_MS = 20_000;
@@ -130,7 +131,7 @@ export class StatusBar implements vscode.Disposable {
     const commands: [string, string][] = [
       ["Statistics", "copydraft.showStatistics"],
       [
-        this.completion() ? "Turn Completion Off" : "Turn Completion On",
+        completionIsOn() ? "Turn Completion Off" : "Turn Completion On",
         "copydraft.toggleCompletion",
       ],
       ["Choose Model", "copydraft.chooseModel"],
@@ -145,10 +146,6 @@ export class StatusBar implements vscode.Disposable {
       `\n\n${commands.map(([title, name]) => `[${title}](command:${name})`).join(" · ")}`,
     );
     return tip;
-  }
-
-  private completion(): boolean {
-    return vscode.workspace.getConfiguration("copydraft").get<boolean>("completion", true);
   }
 }
 

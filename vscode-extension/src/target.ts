@@ -23,11 +23,24 @@ export interface Target {
   version: number;
 }
 
+/** What a command is about: what is `given`, as by a code action, else what is selected. */
+export async function findTarget(
+  server: Server,
+  given: CommandTarget | undefined,
+): Promise<Target | undefined> {
+  return given?.textDocument ? givenTarget(given) : activeTarget(server);
+}
+
 /** Lines of the active editor: the selection, or the definition that the cursor is in. */
-export async function activeTarget(server: Server): Promise<Target | undefined> {
+async function activeTarget(server: Server): Promise<Target | undefined> {
   const editor = vscode.window.activeTextEditor;
   if (!editor) {
-    void vscode.window.showInformationMessage("Copydraft: open a file and select the code first.");
+    const { activeTab } = vscode.window.tabGroups.activeTabGroup;
+    const problem =
+      activeTab?.input instanceof vscode.TabInputText
+        ? "VS Code shows this file to no extension: it is too large, or it is no text"
+        : "open a file and select the code first";
+    void vscode.window.showWarningMessage(`Copydraft: ${problem}.`);
     return undefined;
   }
   const { document, selection } = editor;
@@ -37,7 +50,7 @@ export async function activeTarget(server: Server): Promise<Target | undefined> 
 }
 
 /** The lines that a code action of the server's names. */
-export async function givenTarget(argument: CommandTarget): Promise<Target> {
+async function givenTarget(argument: CommandTarget): Promise<Target> {
   const document = await vscode.workspace.openTextDocument(
     vscode.Uri.parse(argument.textDocument.uri),
   );

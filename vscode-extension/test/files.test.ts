@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { access, readFile, rename, writeFile } from "node:fs/promises";
+import { access, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
@@ -14,6 +14,7 @@ import {
   saved,
   type,
   until,
+  warnings,
   workspace,
   writing,
 } from "./fixtures";
@@ -94,6 +95,21 @@ test("a file whose name has a space, a colon, # and % is edited", async () => {
   await preview("top = 0\na = 1\na = 2\nend = 9\n");
   await command("copydraft.acceptAll");
   assert.equal(await saved(document), "top = 0\na = 2\nend = 9\n");
+});
+
+test("a file that is too large for VS Code's extensions is not taken for none", async () => {
+  const uri = free();
+  await writeFile(uri.fsPath, "a = 1\n".repeat(10_000_000));
+  await command("vscode.open", uri);
+  await until("its tab", () => {
+    const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+    return input instanceof vscode.TabInputText && input.uri.fsPath === uri.fsPath;
+  });
+  for (const name of ["editSelection", "explainSelection"])
+    assert.deepEqual(await warnings(() => command(`copydraft.${name}`)), [
+      "Copydraft: VS Code shows this file to no extension: it is too large, or it is no text.",
+    ]);
+  await rm(uri.fsPath);
 });
 
 test("a file that another program writes while its edit waits is not edited blindly", async () => {
