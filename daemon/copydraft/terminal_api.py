@@ -9,8 +9,8 @@ import httpx
 import msgspec
 
 from copydraft import config, control
-from copydraft.api import api_key, openai_models
-from copydraft.api.loopback import HOST, LoopbackPort, taken
+from copydraft.api import api_key, openai_models, peer
+from copydraft.api.loopback import HOST, LoopbackPort
 from copydraft.errors import BadRequest, DaemonUnavailable, NetworkProblem
 from copydraft.printable import printable
 from copydraft.protocol import Status
@@ -132,7 +132,11 @@ def _check(url: str, key: str, number: int) -> None:
             f"{url} does not answer: {error}", "see `copydraft daemon logs`"
         ) from error
     if response.status_code != httpx.codes.OK:
-        raise taken(number)
+        raise NetworkProblem(
+            f"{url} is answered by {peer.listener_at(number) or 'another program'}, "
+            f"with HTTP {response.status_code}",
+            "end that program, or choose another port: `copydraft api on --port N`",
+        )
 
 
 def _report() -> ApiReport:

@@ -9,13 +9,15 @@ import pty
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import httpx
 import pytest
 
-from copydraft import config, control, paths, protocol
+from copydraft import config, control, paths, protocol, terminal_api
 from copydraft.api import api_key, lifecycle
 from copydraft.doctor.service import check_api
 from copydraft.errors import BadRequest, NetworkProblem
@@ -166,6 +168,32 @@ def test_a_port_that_another_program_has_is_left_with_its_name(port: int) -> Non
     assert "copydraft api on --port N" in result.stderr
     assert config.load().api_port == 0
     assert not lifecycle.is_held(paths.lock_path())
+
+
+class Stranger(BaseHTTPRequestHandler):
+    """An HTTP server that is not the daemon."""
+
+    def do_GET(self) -> None:
+        self.send_error(404)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_what_answers_at_the_port_has_to_be_the_daemon() -> None:
+    with HTTPServer(("127.0.0.1", 0), Stranger) as server:
+        threading.Thread(target=server.handle_request).start()
+        url = f"http://127.0.0.1:{server.server_port}/v1"
+        with pytest.raises(NetworkProblem) as refused:
+            terminal_api._check(url, "key", server.server_port)
+    assert refused.value.message.startswith(f"{url} is answered by process {os.getpid()} (")
+    assert refused.value.message.endswith("), with HTTP 404")
+
+
+def test_a_port_where_nobody_answers_is_told(port: int) -> None:
+    with pytest.raises(NetworkProblem, match="does not answer") as refused:
+        terminal_api._check(f"http://127.0.0.1:{port}/v1", "key", port)
+    assert refused.value.hint == "see `copydraft daemon logs`"
 
 
 def test_the_environment_goes_before_the_setting(

@@ -16,6 +16,9 @@ from copydraft.errors import NetworkProblem
 
 HOST = "127.0.0.1"
 
+_HTTP = 80
+"""The port that goes without saying in addresses that begin with http."""
+
 
 class LoopbackPort:
     """Listens from the start, at a free port if none is named."""
@@ -24,7 +27,7 @@ class LoopbackPort:
         """Raises NetworkProblem: the port is taken; or there is none, or it may not be had."""
         self.socket = _listening(number)
         self.number: int = self.socket.getsockname()[1]
-        self.hosts = (f"{HOST}:{self.number}", f"localhost:{self.number}")
+        self.hosts = hosts_of(self.number)
 
     def is_named_by(self, request: Request) -> bool:
         """Whether the request's host is this one; a name that was rebound to it is not."""
@@ -34,6 +37,13 @@ class LoopbackPort:
         """Whether a page of another origin asks."""
         ours = f"http://{request.headers.get('host', '')}"
         return any(origin != ours for origin in request.headers.getlist("origin"))
+
+
+def hosts_of(number: int) -> tuple[str, ...]:
+    """What may stand in the header Host of requests to port `number`, the usual form first."""
+    names = (HOST, "localhost")
+    full = tuple(f"{name}:{number}" for name in names)
+    return names + full if number == _HTTP else full
 
 
 def _listening(number: int) -> socket.socket:
@@ -46,17 +56,12 @@ def _listening(number: int) -> socket.socket:
     except OSError as error:
         listener.close()
         if number and error.errno == errno.EADDRINUSE:
-            raise taken(number) from error
+            raise NetworkProblem(
+                f"port {number} is taken by {peer.listener_at(number) or 'another program'}",
+                "end that program, or choose another port: `copydraft api on --port N`",
+            ) from error
         where = f"{HOST}:{number}" if number else HOST
         raise NetworkProblem(
             f"cannot listen on {where}: {error.strerror}", "see what holds the loopback device"
         ) from error
     return listener
-
-
-def taken(number: int) -> NetworkProblem:
-    """The fault of a port that another program has; it is named, where the system tells."""
-    return NetworkProblem(
-        f"port {number} is taken by {peer.listener_at(number) or 'another program'}",
-        "end that program, or choose another port: `copydraft api on --port N`",
-    )

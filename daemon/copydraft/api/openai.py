@@ -147,13 +147,16 @@ class _Reply(Response):
     async def _frames(self, event: Event | None, asked: Asked) -> AsyncIterator[bytes]:
         asked_for = self._wanted.request.generation.model
         self._answer.model = self._model_name(asked_for, event)
+        writes = False
         for chunk in self._answer.opening():
             yield _frame(chunk)
         while True:
             chunks: list[Any] = []
             match event:
                 case Delta():
-                    self._answer.model = self._model_name(asked_for, event)
+                    if not writes:
+                        writes = True
+                        self._answer.model = self._model_name(asked_for, event)
                     chunks = self._answer.more(event)
                 case Failed():
                     yield _frame(openai_faults.error_of(event.error()))
