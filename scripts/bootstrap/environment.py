@@ -147,13 +147,28 @@ def _alone() -> Iterator[None]:
             signal.signal(number, signal.default_int_handler)
     cache = cache_dir()
     cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "setup.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print("another setup of copydraft is running; waiting for it …", file=sys.stderr)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    # Of all that use the cache, and of this checkout: whoever has another cache has that, too.
+    with (cache / "setup.lock").open("w") as lock, _opened(ROOT) as checkout:
+        for one in (lock.fileno(), checkout):
+            _lock(one)
         yield
+
+
+@contextlib.contextmanager
+def _opened(directory: Path) -> Iterator[int]:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("another setup of copydraft is running; waiting for it …", file=sys.stderr)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 # --- installing -------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -102,6 +104,27 @@ def test_the_first_start_installs_everything(checkout: Checkout) -> None:
 def test_the_second_start_does_nothing(checkout: Checkout) -> None:
     checkout.prepare()
     assert checkout.prepare() == []
+
+
+def test_whoever_has_another_cache_does_not_change_the_checkout_meanwhile(
+    checkout: Checkout,
+) -> None:
+    free: list[bool] = []
+
+    def try_to_lock(_: str) -> None:
+        directory = os.open(checkout.root, os.O_RDONLY)
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free.append(True)
+        except BlockingIOError:
+            free.append(False)
+        os.close(directory)
+
+    checkout.when_run = try_to_lock
+    checkout.prepare()
+    assert set(free) == {False}
+    try_to_lock("")
+    assert free[-1]
 
 
 def test_a_wheel_is_installed_where_there_is_no_source(checkout: Checkout) -> None:
