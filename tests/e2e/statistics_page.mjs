@@ -47,7 +47,7 @@ const found = {
   tiles: await text(".tiles dd:not(.note)"),
   legend: await text("#legend li"),
   charts: await page.locator(".chart svg").evaluateAll((all) => all.map((one) => one.ariaLabel)),
-  corpora: await text("#corpora-table tbody tr:first-child td"),
+  corpora: await text("#corpora-table tbody tr:first-child :is(th, td)"),
   origins,
   parts,
   shift,

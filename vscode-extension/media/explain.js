@@ -10,16 +10,27 @@ let busy = false;
 
 window.addEventListener("message", ({ data }) => {
   const atEnd = window.innerHeight + window.scrollY >= document.body.scrollHeight - 40;
+  const hadFocus = hasFocus();
   element("where").textContent = data.where;
   element("where").dataset.line = data.line;
   element("progress").textContent = data.progress;
+  // How far it is, many times a second, would be read out each time.
+  const state = data.busy ? "The answer is being written." : "";
+  if (element("state").textContent !== state) element("state").textContent = state;
   main.setAttribute("aria-busy", String(data.busy));
   element("stop").hidden = !data.busy;
   element("ask").hidden = data.busy;
   busy = data.busy;
   data.turns.forEach((turn, index) => show(turn, index));
+  // A button that has gone takes the focus with it: it would begin again at the top.
+  if (hadFocus && !hasFocus()) question.focus();
   if (atEnd && data.busy) window.scrollTo(0, document.body.scrollHeight);
 });
+
+function hasFocus() {
+  const { activeElement, body } = document;
+  return activeElement !== body && activeElement.checkVisibility();
+}
 
 function show(turn, index) {
   if (!shown[index]) {
@@ -35,10 +46,11 @@ function show(turn, index) {
     shown[index] = { heading, answer, problem, helps, html: "", titles: "" };
   }
   const { heading, answer, problem, helps, html } = shown[index];
-  heading.textContent = turn.question;
-  heading.hidden = !turn.question;
+  heading.textContent = turn.question || "Explanation";
+  heading.className = turn.question ? "" : "unseen";
   problem.textContent = turn.problem;
   problem.hidden = !turn.problem;
+  helps.hidden = turn.buttons.length === 0;
   if (shown[index].titles !== turn.buttons.join()) {
     helps.replaceChildren(...turn.buttons.map(helping(index)));
     shown[index].titles = turn.buttons.join();

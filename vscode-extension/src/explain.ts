@@ -8,14 +8,7 @@ import { asFault, type Button, buttonsOf, Fault, tell } from "./faults";
 import { lineFinder, lineNumbers, type LineOf, type NumberedLine, render } from "./markdown";
 import type { CommandTarget, ExplainAnswer, Stats } from "./protocol";
 import { linesOf } from "./session";
-import {
-  activeTarget,
-  asCommandTarget,
-  FollowedTarget,
-  givenTarget,
-  isDocument,
-  type Target,
-} from "./target";
+import { asCommandTarget, findTarget, FollowedTarget, isDocument, type Target } from "./target";
 
 const INTERVAL_MS = 80;
 const AGAIN = "Try Again";
@@ -43,7 +36,8 @@ type Said =
   | { type: "help"; turn: number; button: number };
 
 export class Explanations implements vscode.Disposable {
-  private panel: Panel | undefined;
+  /** The one that is open. */
+  panel: Panel | undefined;
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(
@@ -61,9 +55,7 @@ export class Explanations implements vscode.Disposable {
 
   async explain(given?: GivenQuestion): Promise<void> {
     try {
-      const target = given?.textDocument
-        ? await givenTarget(given)
-        : await activeTarget(this.server);
+      const target = await findTarget(this.server, given);
       if (!target) return;
       if (!isDocument(target.document)) {
         void vscode.window.showWarningMessage(
@@ -74,6 +66,9 @@ export class Explanations implements vscode.Disposable {
       this.panel?.dispose();
       const panel = new Panel(this.server, this.context.extensionUri, target, this.done);
       this.panel = panel;
+      panel.view.onDidDispose(() => {
+        if (this.panel === panel) this.panel = undefined;
+      });
       await panel.ask(given?.question ?? "");
     } catch (error) {
       void tell(error);
@@ -102,7 +97,7 @@ class Panel implements vscode.Disposable {
   private readonly lineOf: LineOf;
   private readonly numbered: NumberedLine;
   private readonly lines: string[];
-  private readonly view: vscode.WebviewPanel;
+  readonly view: vscode.WebviewPanel;
   private readonly followed: FollowedTarget;
   private session = "";
   private running: vscode.CancellationTokenSource | undefined;
@@ -300,13 +295,14 @@ function page(view: vscode.Webview, media: vscode.Uri): string {
 <title>Explanation</title>
 </head>
 <body>
-<header><button id="where" class="place" title="Go to these lines"></button></header>
+<header><h1><button id="where" class="place" title="Go to these lines"></button></h1></header>
 <main id="turns" aria-live="polite" aria-busy="false"></main>
-<p id="progress" role="status"></p>
+<p id="progress" aria-hidden="true"></p>
+<p id="state" class="unseen" role="status"></p>
 <form id="form">
 <input id="question" type="text" aria-label="Ask on" placeholder="Ask on about these lines" autocomplete="off">
 <button id="ask" type="submit">Ask</button>
-<button id="stop" type="button">Stop</button>
+<button id="stop" type="button" hidden>Stop</button>
 </form>
 <script nonce="${nonce}" src="${uri("explain.js")}"></script>
 </body>

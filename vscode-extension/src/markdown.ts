@@ -12,6 +12,9 @@ const LINES = /\blines?\s+(\d{1,6})(?:\s*(?:[-–]|to|and)\s*\d{1,6})?\b/gi;
 export function render(markdown: string, lineOf: LineOf, numbered: NumberedLine): string {
   const parser = new MarkdownIt({ html: false, linkify: false, typographer: false });
   parser.disable(["image", "link", "autolink", "reference"]);
+  parser.core.ruler.push("below-the-question", ({ tokens }) => {
+    for (const token of tokens) token.tag = token.tag.replace(/^h([1-4])$/, deeper);
+  });
   const escape = (text: string): string => parser.utils.escapeHtml(text);
   parser.renderer.rules.code_inline = (tokens, index) => {
     const code = tokens[index]?.content ?? "";
@@ -61,6 +64,11 @@ export function lineNumbers(start: number, end: number): NumberedLine {
     if (number >= 1 && number <= end - start) return start + number - 1;
     return number > start && number <= end ? number - 1 : undefined;
   };
+}
+
+/** The page's own headings are of the levels 1 and 2. */
+function deeper(_: string, level: string): string {
+  return `h${Number(level) + 2}`;
 }
 
 function linked(shown: string, line: number | undefined): string {

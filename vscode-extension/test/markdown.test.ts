@@ -72,3 +72,7 @@ test("a number behind the last line asked about is one of the document's", () =>
     undefined,
   ]);
 });
+
+test("headings of an answer stand below the page's own", () => {
+  assert.equal(render("# One\n\n#### Four\n", nowhere, nowhere), "<h3>One</h3>\n<h6>Four</h6>\n");
+});

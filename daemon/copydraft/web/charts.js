@@ -49,18 +49,16 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A table; columns whose heading begins with ">" are numbers. */
+/** A table; columns whose heading begins with ">" are numbers, the first one names the rows. */
 function table(caption, columns, rows) {
-  const cell = (tag, at, text) => {
+  const cell = (tag, attributes, at, text) => {
     const numeric = columns[at].startsWith(">");
-    return make(tag, numeric ? { class: "number" } : {}, String(text));
+    return make(tag, { ...attributes, ...(numeric && { class: "number" }) }, String(text));
   };
-  const headings = columns.map((column, at) => {
-    const heading = cell("th", at, column.replace(/^>/, ""));
-    heading.setAttribute("scope", "col");
-    return heading;
-  });
-  const body = rows.map((row) => make("tr", {}, ...row.map((text, at) => cell("td", at, text))));
+  const headings = columns.map((column, at) => cell("th", { scope: "col" }, at, column.replace(/^>/, "")));
+  const body = rows.map(([name, ...rest]) =>
+    make("tr", {}, cell("th", { scope: "row" }, 0, name), ...rest.map((text, at) => cell("td", {}, at + 1, text))),
+  );
   return make(
     "table",
     {},

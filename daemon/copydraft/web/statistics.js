@@ -186,7 +186,7 @@ function showStatus(status, answer) {
         ["a pass over N tokens", Object.entries(model.cost).map(([width, cost]) => `${width}: ${cost.toFixed(2)}`).join(", ")],
       );
     }
-    element.replaceChildren(table("What it runs on", ["", ""], rows));
+    element.replaceChildren(table("What it runs on", ["part", "as it is"], rows));
   });
 }
 
