@@ -29,6 +29,8 @@ try {
   await page.locator(".statusbar-item", { hasText: "Restricted Mode" }).waitFor();
   await page.keyboard.press("Control+Shift+X");
   await page.locator(".monaco-list-row.disabled", { hasText: "Copydraft" }).waitFor();
+  const activating = page.locator(".statusbar-item", { hasText: "Activating Extensions" });
+  await activating.waitFor({ state: "detached" });
   await say("restricted", {
     commands: await commands("Copydraft: "),
     bar: await page.locator(".statusbar-item", { hasText: "Copydraft" }).count(),
