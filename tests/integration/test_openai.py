@@ -246,6 +246,24 @@ async def test_a_silent_stream_begins_and_carries_signs_of_life(
             pass
 
 
+async def test_a_stream_begins_while_a_model_is_loaded_however_often_that_is_told(
+    http: httpx.AsyncClient, daemon: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "KEEP_ALIVE_S", 0.1)
+    daemon.service.silent = True
+
+    async def load() -> None:
+        await until(lambda: daemon.service.snapshot().active == 1)
+        while True:
+            daemon.service.tickets[0].emit(Loading(model="fake", share=0.5))
+            await asyncio.sleep(0.01)
+
+    loading = asyncio.create_task(load())
+    async with http.stream("POST", CHAT, json=say("hold", stream=True)) as response:
+        assert response.status_code == 200
+    loading.cancel()
+
+
 async def test_until_a_model_answers_the_one_that_was_asked_for_is_named(
     http: httpx.AsyncClient, daemon: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from copydraft.api import bodies, openai_faults, openai_models, openai_request
+from copydraft.api import bodies, openai_faults, openai_models, openai_request, stream
 from copydraft.api.last import LastAnswers
 from copydraft.api.openai_answer import Answer, ChatAnswer, TextAnswer
 from copydraft.api.openai_request import Wanted
@@ -137,12 +137,14 @@ class _Reply(Response):
         A stream waits as long as its client can be left without a sign of life: what is wrong with
         a request is known by then, unless a model has to be loaded first.
         """
-        while True:
-            event = await asked.next()
-            if isinstance(event, Result | Failed):
-                return event
-            if self._wanted.stream and (event is None or isinstance(event, Prefill | Delta)):
-                return event
+        deciding = Result | Failed
+        if not self._wanted.stream:
+            return await asked.next_of(deciding)
+        try:
+            async with asyncio.timeout(stream.KEEP_ALIVE_S):
+                return await asked.next_of(deciding | Prefill | Delta)
+        except TimeoutError:
+            return None
 
     async def _frames(self, event: Event | None, asked: Asked) -> AsyncIterator[bytes]:
         asked_for = self._wanted.request.generation.model

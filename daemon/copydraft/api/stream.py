@@ -7,6 +7,7 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from types import UnionType
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -52,6 +53,13 @@ class Asked:
         if isinstance(event, Result | Failed):
             self.outcome = event.code if isinstance(event, Failed) else "answered"
         return event
+
+    async def next_of(self, kinds: UnionType) -> Event:
+        """The next event of one of `kinds`; those before it are dropped."""
+        while True:
+            event = await self.next()
+            if event is not None and isinstance(event, kinds):
+                return event
 
 
 class Desk:
