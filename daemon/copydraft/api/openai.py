@@ -137,12 +137,13 @@ class _Reply(Response):
         A stream waits as long as its client can be left without a sign of life: what is wrong with
         a request is known by then, unless a model has to be loaded first.
         """
-        deciding = Result | Failed
         if not self._wanted.stream:
-            return await asked.next_of(deciding)
+            return await asked.next_that(lambda event: isinstance(event, Result | Failed))
         try:
             async with asyncio.timeout(stream.KEEP_ALIVE_S):
-                return await asked.next_of(deciding | Prefill | Delta)
+                return await asked.next_that(
+                    lambda event: isinstance(event, Prefill | Delta | Result | Failed)
+                )
         except TimeoutError:
             return None
 

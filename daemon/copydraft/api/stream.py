@@ -7,7 +7,6 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from types import UnionType
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -54,11 +53,11 @@ class Asked:
             self.outcome = event.code if isinstance(event, Failed) else "answered"
         return event
 
-    async def next_of(self, kinds: UnionType) -> Event:
-        """The next event of one of `kinds`; those before it are dropped."""
+    async def next_that(self, is_wanted: Callable[[Event], bool]) -> Event:
+        """The next event that is wanted; those before it are dropped."""
         while True:
             event = await self.next()
-            if event is not None and isinstance(event, kinds):
+            if event is not None and is_wanted(event):
                 return event
 
 
