@@ -12,6 +12,7 @@ from copydraft.errors import DiskProblem
 
 _PREFIX = "sk-copydraft-"
 _LONGEST = 1024
+_ANEW = "`copydraft api on --new-key` makes another"
 
 
 def read() -> str:
@@ -35,9 +36,6 @@ def read() -> str:
     if not key.startswith(_PREFIX.encode()) or not key.isascii():
         raise DiskProblem(f"{path} holds no key", _ANEW)
     return key.decode()
-
-
-_ANEW = "`copydraft api on --new-key` makes another"
 
 
 def ensure() -> str:
