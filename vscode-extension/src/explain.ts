@@ -36,7 +36,7 @@ type Said =
   | { type: "help"; turn: number; button: number };
 
 export class Explanations implements vscode.Disposable {
-  /** The one that is open. */
+  /** The conversation that is open. */
   panel: Panel | undefined;
   private readonly subscriptions: vscode.Disposable[];
 
@@ -73,16 +73,6 @@ export class Explanations implements vscode.Disposable {
     } catch (error) {
       void tell(error);
     }
-  }
-
-  /** The page as it is shown, for tests; "" where there is none. */
-  get html(): string {
-    return this.panel?.html ?? "";
-  }
-
-  /** Ask on in the conversation that is shown. */
-  async ask(question: string): Promise<void> {
-    await this.panel?.ask(question);
   }
 
   dispose(): void {
@@ -135,6 +125,7 @@ class Panel implements vscode.Disposable {
     });
   }
 
+  /** All answers as they are shown, for tests. */
   get html(): string {
     return this.turns.map(({ text }) => render(text, this.lineOf, this.numbered)).join("\n");
   }

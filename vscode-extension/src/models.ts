@@ -35,13 +35,9 @@ export interface ModelItem extends vscode.QuickPickItem {
  * Let the user choose a model; download it if it is not here, and use it from now on. `program` is
  * the command line.
  *
- * Returns its name, or undefined where none was chosen. Throws an Error whose message is for the
- * user, or a vscode.CancellationError.
+ * Throws an Error whose message is for the user, or a vscode.CancellationError.
  */
-export async function chooseModel(
-  program: Program,
-  log: vscode.LogOutputChannel,
-): Promise<string | undefined> {
+export async function chooseModel(program: Program, log: vscode.LogOutputChannel): Promise<void> {
   const items = listModels(program).then(itemsOf);
   const chosen = await vscode.window.showQuickPick(items, {
     title: "Copydraft: Choose Model",
@@ -49,14 +45,13 @@ export async function chooseModel(
     matchOnDescription: true,
     matchOnDetail: true,
   });
-  if (!chosen) return undefined;
+  if (!chosen) return;
   const { model } = chosen;
-  if (!model.fits && !(await confirmed(model))) return undefined;
+  if (!model.fits && !(await confirmed(model))) return;
   if (model.path === null) await pull(program, model, log);
   await setSetting("model", model.name);
   await vscode.commands.executeCommand("setContext", "copydraft.modelReady", true);
   void vscode.window.showInformationMessage(`Copydraft uses ${model.name} from now on.`);
-  return model.name;
 }
 
 /** Let the user choose a model that is not here, and download it. Throws as `chooseModel`. */

@@ -154,7 +154,8 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
   /** The session that a document belongs to: the one it shows, or the latest about it. */
   sessionOf(document: vscode.TextDocument | undefined): EditSession | undefined {
     if (!document) return undefined;
-    const own = this.viewOf(document.uri) ?? this.proposalOf(document.uri);
+    const { scheme, query } = document.uri;
+    const own = [PREVIEW, PROPOSED].includes(scheme) ? this.views.get(query) : undefined;
     return own?.session ?? this.about(document).at(-1)?.session;
   }
 
@@ -189,19 +190,12 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
   }
 
   dispose(): void {
-    for (const view of this.views.values()) {
-      clearTimeout(view.timer);
-      clearTimeout(view.check);
-    }
+    this.views.forEach(stopTimers);
     for (const each of this.subscriptions) each.dispose();
   }
 
   private viewOf(uri: vscode.Uri): View | undefined {
     return uri.scheme === PREVIEW ? this.views.get(uri.query) : undefined;
-  }
-
-  private proposalOf(uri: vscode.Uri): View | undefined {
-    return uri.scheme === PROPOSED ? this.views.get(uri.query) : undefined;
   }
 
   /** Where each hunk's lines [at, end) are in a document. */
@@ -301,8 +295,7 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
 
   /** The preview gives its place back to the document. */
   private async end(view: View): Promise<void> {
-    clearTimeout(view.timer);
-    clearTimeout(view.check);
+    stopTimers(view);
     this.views.delete(view.session.id);
     this.decorate(view);
     this.lenses.fire();
@@ -320,6 +313,11 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
     }
     this.tellContext();
   }
+}
+
+function stopTimers(view: View): void {
+  clearTimeout(view.timer);
+  clearTimeout(view.check);
 }
 
 function rows(start: number, end: number): vscode.Range {

@@ -30,17 +30,17 @@ async function explained(question: string): Promise<void> {
 test("an explanation is rendered beside the code", async () => {
   const { explanations } = await extension();
   await explained("slow 0\nIt **adds** with `add`.\n");
-  assert(explanations.html.includes("<strong>adds</strong>"));
-  assert(explanations.html.includes('data-line="0"'));
+  assert(explanations.panel?.html.includes("<strong>adds</strong>"));
+  assert(explanations.panel?.html.includes('data-line="0"'));
   await until("a panel beside the code", () => vscode.window.tabGroups.all.length === 2);
 });
 
 test("a question goes on in the same conversation", async () => {
   const { explanations } = await extension();
   await explained("slow 0\nFirst answer.\n");
-  await explanations.ask("slow 0\nSecond answer.\n");
-  assert(explanations.html.includes("First answer."));
-  assert(explanations.html.includes("Second answer."));
+  await explanations.panel?.ask("slow 0\nSecond answer.\n");
+  assert(explanations.panel?.html.includes("First answer."));
+  assert(explanations.panel?.html.includes("Second answer."));
 });
 
 test("closing the panel stops the explanation", async () => {
@@ -49,7 +49,7 @@ test("closing the panel stops the explanation", async () => {
   const subscription = server.onBusy((count) => (busy = count));
   const gate = gated("One.\nTwo.\n");
   const asked = explained(gate.instruction);
-  await until("some of the answer", () => explanations.html.includes("One."));
+  await until("some of the answer", () => explanations.panel?.html.includes("One."));
   await command("workbench.action.closeEditorsInOtherGroups");
   await asked;
   subscription.dispose();
@@ -121,7 +121,7 @@ test("a conversation that the server has forgotten is begun anew where it is ask
   await withPage(async (page) => {
     await explained("slow 0\nFirst answer.\n");
     await command("copydraft.restart");
-    await explanations.ask("slow 0\nSecond answer.\n");
+    await explanations.panel?.ask("slow 0\nSecond answer.\n");
     const problem = "this explanation cannot be asked on about any more (explain again)";
     assert.deepEqual(said(page)[1], [problem, ["Show Logs", "Doctor", "Try Again"]]);
     page.say({ type: "help", turn: 1, button: 2 });

@@ -88,7 +88,7 @@ test("choosing a model downloads it and sets it", async () => {
       await pause(200);
       await command("workbench.action.acceptSelectedQuickOpenItem");
     }
-    assert.equal(await choosing, "small");
+    await choosing;
     assert.equal(
       await readFile(`${cli}.pulled`, "utf8"),
       "model pull small --json --json-progress\n",
