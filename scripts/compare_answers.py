@@ -38,10 +38,12 @@ from copydraft.evaluation.traces import EditTask, read_tasks, spread
 from copydraft.index import additions
 from copydraft.models import library
 from copydraft.protocol import (
+    ChatRequest,
     Delta,
     DocumentOpened,
     DocumentUpdates,
     EditRequest,
+    ExplainRequest,
     Generation,
     Kind,
     Sampling,
@@ -95,8 +97,15 @@ def opened(name: str, text: str, root: Path) -> DocumentUpdates:
 
 
 async def answer(client: Client, task: EditTask, kind: Kind, generation: Generation) -> Answer:
-    request = request_of(task, kind, generation)
-    call = client.edit(request) if isinstance(request, EditRequest) else client.explain(request)
+    match request_of(task, kind, generation):
+        case EditRequest() as edit:
+            call = client.edit(edit)
+        case ExplainRequest() as question:
+            call = client.explain(question)
+        case ChatRequest() as turn:
+            call = client.chat(turn)
+        case _:
+            raise AssertionError(kind)
     text = ""
     copied: Counter[str] = Counter()
     try:
@@ -166,7 +175,11 @@ async def compare(
         file_context=arguments.file_context,
     )
     ways = ["drafted", "strict"]
-    kinds: list[tuple[Kind, int]] = [("edit", arguments.edits), ("explain", arguments.explanations)]
+    kinds: list[tuple[Kind, int]] = [
+        ("edit", arguments.edits),
+        ("explain", arguments.explanations),
+        ("chat", arguments.turns),
+    ]
     async with await Client.connect() as client:
         try:
             for kind, limit in kinds:
@@ -194,7 +207,7 @@ async def compare(
 def summary(rows: Sequence[Row]) -> dict[str, object]:
     result: dict[str, object] = {}
     for way in dict.fromkeys(row.way for row in rows):
-        for kind in ("edit", "explain"):
+        for kind in dict.fromkeys(row.task.partition(" ")[0] for row in rows):
             mine = [row for row in rows if row.way == way and row.task.startswith(kind)]
             copied: Counter[str] = Counter()
             for row in mine:
@@ -219,6 +232,7 @@ def main() -> None:
     parser.add_argument("--model", default="qwen2.5-coder-0.5b")
     parser.add_argument("--edits", type=int, default=60)
     parser.add_argument("--explanations", type=int, default=20)
+    parser.add_argument("--turns", type=int, default=0, help="edits as turns of an agent")
     parser.add_argument("--temperature", type=float, default=0.0)
     parser.add_argument("--max-tokens", type=int, default=400)
     parser.add_argument(

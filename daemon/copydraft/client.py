@@ -24,6 +24,7 @@ from copydraft.errors import BadRequest, DaemonUnavailable
 from copydraft.protocol import (
     PROTOCOL_VERSION,
     VERSION_HEADER,
+    ChatRequest,
     CompleteRequest,
     DocumentsTaken,
     DocumentUpdates,
@@ -110,6 +111,10 @@ class Client:
         """As `edit`; the last event is a CompleteResult."""
         return self._stream("/v1/complete", request)
 
+    def chat(self, request: ChatRequest) -> AsyncGenerator[Event]:
+        """As `edit`; the last event is a ChatResult."""
+        return self._stream("/v1/chat", request)
+
     def prepare(self, request: PrepareRequest) -> AsyncGenerator[Event]:
         """Have a prompt read before it is asked for; the last event is Prepared.
 
@@ -167,7 +172,7 @@ class Client:
     async def _stream(
         self,
         path: str,
-        request: EditRequest | ExplainRequest | CompleteRequest | PrepareRequest,
+        request: EditRequest | ExplainRequest | CompleteRequest | ChatRequest | PrepareRequest,
     ) -> AsyncGenerator[Event]:
         body = _encoded(request)
         call = httpx_sse.aconnect_sse(self._http, "POST", path, content=body)

@@ -16,6 +16,9 @@ from copydraft.api import bodies, stream
 from copydraft.client import Client
 from copydraft.errors import AnswerRefused, BadRequest, CopydraftError
 from copydraft.protocol import (
+    ChatMessage,
+    ChatRequest,
+    ChatResult,
     CompleteRequest,
     CompleteResult,
     Delta,
@@ -78,6 +81,12 @@ async def test_a_completion_ends_with_its_result(client: Client) -> None:
     request = CompleteRequest(path="a.py", text=text, offset=len(text))
     events = [event async for event in client.complete(request)]
     assert [type(event) for event in events] == [Queued, Delta, CompleteResult]
+
+
+async def test_the_next_message_of_a_chat_ends_with_its_result(client: Client) -> None:
+    request = ChatRequest(messages=[ChatMessage(role="user", content="echo a")])
+    events = [event async for event in client.chat(request)]
+    assert isinstance(events[-1], ChatResult)
 
 
 async def test_what_is_prepared_ends_with_how_much_was_read(client: Client) -> None:

@@ -142,15 +142,35 @@ def test_where_no_tool_may_be_chosen_none_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "shown"),
-    [("required", "required"), ({"type": "function", "function": {"name": "read"}}, "of one tool")],
+    ("choice", "offered"),
+    [
+        ("required", ["read", "stop"]),
+        ({"type": "function", "function": {"name": "stop"}}, ["stop"]),
+    ],
 )
-def test_a_call_cannot_be_forced(choice: Any, shown: str) -> None:
+def test_a_call_can_be_wanted(choice: Any, offered: list[str]) -> None:
+    stop = {"type": "function", "function": {"name": "stop"}}
+    request = chat_request(tools=[TOOL, stop], tool_choice=choice)
+    assert request.must_call
+    assert [tool.name for tool in request.tools] == offered
+
+
+@pytest.mark.parametrize(
+    ("tools", "choice"),
+    [([], "required"), ([TOOL], {"type": "function", "function": {"name": "stop"}})],
+)
+def test_a_wanted_tool_has_to_be_there(tools: list[Any], choice: Any) -> None:
+    with pytest.raises(BadRequest, match="wants a tool that is not among"):
+        chat(tools=tools, tool_choice=choice)
+
+
+@pytest.mark.parametrize("choice", ["any", {"type": "allowed_tools"}])
+def test_other_choices_of_a_tool_are_refused(choice: Any) -> None:
     with pytest.raises(BadRequest) as refused:
         chat(tools=[TOOL], tool_choice=choice)
     assert refusal(refused.value) == (
         "tool_choice",
-        f"`tool_choice` {shown} is not supported; use auto or none",
+        "this `tool_choice` is not supported; use auto, none, required or the name of a function",
     )
 
 

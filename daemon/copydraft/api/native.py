@@ -5,6 +5,7 @@
 | POST /v1/edit      | EditRequest                 | stream of Event, the last a result       |
 | POST /v1/explain   | ExplainRequest              | the same                                 |
 | POST /v1/complete  | CompleteRequest             | the same                                 |
+| POST /v1/chat      | ChatRequest                 | the same                                 |
 | POST /v1/prepare   | PrepareRequest              | the same, the last Prepared              |
 | POST /v1/documents | DocumentUpdates             | DocumentsTaken                           |
 | GET /v1/status     |                             | Status                                   |
@@ -38,6 +39,7 @@ from copydraft.api.stream import Desk, EventStream
 from copydraft.errors import BadRequest
 from copydraft.index.store import StateStore
 from copydraft.protocol import (
+    ChatRequest,
     CompleteRequest,
     DocumentsTaken,
     DocumentUpdates,
@@ -51,7 +53,15 @@ from copydraft.serving.service import Service
 
 MOST_DAYS = 36_500
 
-R = TypeVar("R", EditRequest, ExplainRequest, CompleteRequest, PrepareRequest, DocumentUpdates)
+R = TypeVar(
+    "R",
+    EditRequest,
+    ExplainRequest,
+    CompleteRequest,
+    ChatRequest,
+    PrepareRequest,
+    DocumentUpdates,
+)
 
 
 class NativeApi:
@@ -76,6 +86,7 @@ class NativeApi:
             Route("/v1/edit", self.edit, methods=["POST"]),
             Route("/v1/explain", self.explain, methods=["POST"]),
             Route("/v1/complete", self.complete, methods=["POST"]),
+            Route("/v1/chat", self.chat, methods=["POST"]),
             Route("/v1/prepare", self.prepare, methods=["POST"]),
             Route("/v1/documents", self.documents, methods=["POST"]),
             *self.reading_routes(),
@@ -105,6 +116,10 @@ class NativeApi:
     async def complete(self, request: Request) -> Response:
         asked = await _read(request, CompleteRequest)
         return EventStream(self.desk, asked)
+
+    async def chat(self, request: Request) -> Response:
+        asked = await _read(request, ChatRequest)
+        return EventStream(self.desk, asked, self.last.follow("chat", ""))
 
     async def prepare(self, request: Request) -> Response:
         asked = await _read(request, PrepareRequest)

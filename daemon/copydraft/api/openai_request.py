@@ -69,9 +69,11 @@ def chat(content: bytes, headers: Headers) -> Wanted:
     if body.prediction and body.prediction.type != "content":
         raise _unsupported("prediction.type", body.prediction.type)
     most = body.max_completion_tokens or body.max_tokens
+    tools, must_call = _chosen(body)
     request = ChatRequest(
         messages=[_message(message, at) for at, message in enumerate(body.messages)],
-        tools=_tools(body),
+        tools=tools,
+        must_call=must_call,
         prediction=_text(body.prediction.content, "prediction") if body.prediction else "",
         generation=_generation(body, headers, most),
     )
@@ -171,14 +173,30 @@ def _text(content: Content, where: str) -> str:
     return "".join(part.text or "" for part in content)
 
 
+def _chosen(body: ChatBody) -> tuple[list[Tool], bool]:
+    """The tools that may be called, and whether one of them has to be."""
+    tools = _tools(body)
+    match body.tool_choice:
+        case None | "auto":
+            return tools, False
+        case "none":
+            return [], False
+        case "required":
+            wanted = tools
+        case {"type": "function", "function": {"name": name}}:
+            wanted = [tool for tool in tools if tool.name == name]
+        case _:
+            raise BadParameter(
+                "tool_choice",
+                "this `tool_choice` is not supported",
+                "use auto, none, required or the name of a function",
+            )
+    if not wanted:
+        raise BadParameter("tool_choice", "`tool_choice` wants a tool that is not among `tools`")
+    return wanted, True
+
+
 def _tools(body: ChatBody) -> list[Tool]:
-    if body.tool_choice == "none":
-        return []
-    if body.tool_choice not in (None, "auto"):
-        choice = body.tool_choice if isinstance(body.tool_choice, str) else "of one tool"
-        raise BadParameter(
-            "tool_choice", f"`tool_choice` {choice} is not supported", "use auto or none"
-        )
     tools = []
     for at, tool in enumerate(body.tools or ()):
         if tool.type != "function" or tool.function is None:

@@ -25,6 +25,7 @@ from copydraft.evaluation.bench_rows import PLAIN, Heading, Saved, missing
 from copydraft.evaluation.bench_run import Plan, Runner
 from copydraft.evaluation.bench_summary import summary, tables
 from copydraft.evaluation.llama_server import Servers, Setup, check_memory
+from copydraft.evaluation.record import KINDS
 from copydraft.json_option import json_option
 from copydraft.protocol import Kind, Sampling
 from copydraft.serving import loading
@@ -38,7 +39,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command("bench", help=__doc__)
 @click.argument("tasks", type=_FILE)
 @click.option("--model", default="", help="Name or path of a GGUF.")
-@click.option("--kind", type=click.Choice(["edit", "explain"]), default="edit", show_default=True)
+@click.option("--kind", type=click.Choice(KINDS), default="edit", show_default=True)
 @click.option(
     "--limit",
     type=click.IntRange(1),

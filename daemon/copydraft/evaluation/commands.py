@@ -108,7 +108,7 @@ def replay_command(
 @click.command("record")
 @click.argument("tasks", type=_FILE)
 @click.option("--model", default="", help="Name or path of a GGUF; without it, the configured one.")
-@click.option("--kind", type=click.Choice(["edit", "explain"]), default="edit", show_default=True)
+@click.option("--kind", type=click.Choice(record.KINDS), default="edit", show_default=True)
 @click.option("--limit", type=click.IntRange(1), default=60, show_default=True)
 @click.option("--out", type=_FILE, default=Path("traces.jsonl"), show_default=True)
 def record_command(tasks: Path, model: str, kind: Kind, limit: int, out: Path) -> None:

@@ -14,11 +14,15 @@ from copydraft.drafting.drafter import CopyDrafter, Drafter
 from copydraft.drafting.policy import Experience, Policy
 from copydraft.drafting.profile import profile_of
 from copydraft.errors import BadRequest, CopydraftError, EngineProblem, FileProblem
+from copydraft.evaluation.agent_turns import turn_of
 from copydraft.evaluation.traces import EditTask
 from copydraft.protocol import EditRequest, Event, ExplainRequest, Generation, Kind, Region
 from copydraft.serving.decoding import decode
 from copydraft.serving.loading import Loaded
-from copydraft.serving.tasks import Task, task_of
+from copydraft.serving.tasks import Question, Task, task_of
+
+KINDS: tuple[Kind, ...] = ("edit", "explain", "chat")
+"""What a task can be asked as."""
 
 
 class Silent:
@@ -31,8 +35,10 @@ class Silent:
         pass
 
 
-def request_of(task: EditTask, kind: Kind, generation: Generation) -> EditRequest | ExplainRequest:
-    """The task as an edit, or an explanation of its region."""
+def request_of(task: EditTask, kind: Kind, generation: Generation) -> Question:
+    """The task as an edit, an explanation of its region, or an agent's turn."""
+    if kind == "chat":
+        return turn_of(task, generation)
     region = Region(path=task.path, text=task.file, start=task.start, end=task.end)
     if kind == "explain":
         return ExplainRequest(region=region, generation=generation)
