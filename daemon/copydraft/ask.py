@@ -87,11 +87,12 @@ def offset_of(place: str, text: str) -> int:
         )
     line, column = int(found[1]), int(found[2])
     lines = split_lines(text)
+    count = f"{len(lines)} line" + "s" * (len(lines) != 1)
     if not lines or line_end(lines[-1]):
         # Behind the last line's end, too, one can write.
         lines.append("")
     if line > len(lines):
-        raise BadRequest(f"there is no line {line}", f"the file has {len(lines)}")
+        raise BadRequest(f"there is no line {line}", f"the file has {count}")
     length = len(lines[line - 1]) - len(line_end(lines[line - 1]))
     if column > length + 1:
         raise BadRequest(f"line {line} has no column {column}", f"its end is column {length + 1}")

@@ -137,7 +137,14 @@ def edit(
 
 def _stdin() -> str:
     try:
+        if sys.stdin is None:  # it was closed before we began
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         return sys.stdin.buffer.read().decode("utf-8")
+    except OSError as error:
+        raise BadRequest(
+            f"cannot read the instruction from stdin: {error.strerror}",
+            "pipe it in, or give it as -i 'Add type hints'",
+        ) from error
     except UnicodeDecodeError as error:
         at, byte = error.start, error.object[error.start]
         raise BadRequest(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import click
 
+from copydraft.errors import BadRequest
 from copydraft.json_option import json_option
 
 # The work is imported inside the commands: `--help` must answer at once.
 # ruff: noqa: PLC0415
+
+_APART = "leave one of them out"
 
 
 @click.group("daemon")
@@ -94,7 +97,13 @@ def stats_group(context: click.Context, days: int | None, web: bool, as_json: bo
     from copydraft import control
 
     if context.invoked_subcommand is not None:
+        # Somebody who names days would have all of them erased.
+        for option, given in (("--days", days), ("--web", web)):
+            if given:
+                raise BadRequest(f"`clear` takes no {option}: it erases all statistics", _APART)
         return
+    if web and days:
+        raise BadRequest("--days and --web do not go together", _APART)
     if web:
         control.web_stats(as_json=as_json)
     else:

@@ -9,9 +9,10 @@ JSON = "copydraft.json"
 
 
 def _remember_json(context: click.Context, _: click.Parameter, value: bool) -> bool:
+    """Given to a group, it holds for the group's command, too."""
     if value:
         context.meta[JSON] = True
-    return value
+    return JSON in context.meta
 
 
 json_option = click.option(

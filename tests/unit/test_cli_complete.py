@@ -96,5 +96,5 @@ def test_a_place_that_is_not_there_is_refused_before_the_daemon_is_asked(
     client: type[FakeClient], file: Path
 ) -> None:
     result = run("complete", file, "--at", "9:1")
-    assert result.stderr == "copydraft: there is no line 9\n  → the file has 4\n"
+    assert result.stderr == "copydraft: there is no line 9\n  → the file has 3 lines\n"
     assert (client.requests, result.exit_code) == ([], 2)

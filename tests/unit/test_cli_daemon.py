@@ -249,6 +249,26 @@ def test_stats_clear_says_so(client: type[FakeClient]) -> None:
     assert run("stats", "clear").stdout == "the statistics are erased\n"
 
 
+def test_json_may_stand_before_the_command_of_a_group(client: type[FakeClient]) -> None:
+    assert json.loads(run("stats", "--json", "clear").stdout) == {"cleared": True}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--days", "3", "--web"], "--days and --web do not go together"),
+        (["--days", "3", "clear"], "`clear` takes no --days: it erases all statistics"),
+        (["--web", "clear"], "`clear` takes no --web: it erases all statistics"),
+    ],
+)
+def test_options_of_stats_that_would_do_nothing_are_refused(
+    client: type[FakeClient], arguments: list[str], message: str
+) -> None:
+    result = run("stats", *arguments)
+    assert result.stderr.startswith(f"copydraft: {message}\n")
+    assert (result.stdout, result.exit_code) == ("", 2)
+
+
 def test_config_show_tells_where_each_value_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
     paths.make_dir(paths.config_file().parent)
     paths.config_file().write_text("threads = 3\n")

@@ -142,6 +142,38 @@ def test_a_terminal_gets_what_its_encoding_has_and_the_rest_escaped() -> None:
     assert stream.buffer.getvalue() == b"\xe9 \\u2588"
 
 
+@pytest.mark.parametrize("stdin", ["0<&-", "0>/dev/null"])
+def test_an_instruction_from_a_stdin_that_cannot_be_read_is_refused(stdin: str, file: Path) -> None:
+    command = f'exec "$0" -m copydraft edit "$1" -i - {stdin}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable, str(file)],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert done.stderr == (
+        "copydraft: cannot read the instruction from stdin: Bad file descriptor\n"
+        "  → pipe it in, or give it as -i 'Add type hints'\n"
+    )
+    assert done.returncode == 2
+
+
+def test_ctrl_c_while_the_command_line_is_imported_is_one_line() -> None:
+    code = """if True:
+        import runpy, sys
+
+        class CtrlC:
+            def find_spec(self, name, *_):
+                if name == "copydraft.cli_options":
+                    raise KeyboardInterrupt
+
+        sys.meta_path.insert(0, CtrlC())
+        runpy.run_module("copydraft", run_name="__main__")
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert (done.stderr, done.returncode) == ("copydraft: interrupted\n", 130)
+
+
 def test_llama_cpps_remarks_do_not_stand_among_a_reports_lines() -> None:
     code = """if True:
         import click, logging
