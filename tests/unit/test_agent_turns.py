@@ -32,3 +32,7 @@ def test_it_may_call_its_tools() -> None:
     turn = turn_of(TASK, Generation(max_tokens=5))
     assert [tool.name for tool in turn.tools] == ["read_file", "edit_file"]
     assert turn.generation.max_tokens == 5
+
+
+def test_small_models_do_not_go_on_for_ever() -> None:
+    assert turn_of(TASK, Generation()).generation.max_tokens == 512

@@ -44,10 +44,18 @@ class Chat:
         self.shape: CallShape | None = call_shape(ChatTemplate(source), SPECIALS)
         self.request = ChatRequest(messages=list(messages), **request)
         self.source = source
+        self.printed: dict[str, list[int]] = {}
 
     def prepared(self, context: int = 4096) -> Prepared:
         template = ChatTemplate(self.source)
-        return prepare(self.request, self.tokenizer, template, self.shape, context=context)
+        return prepare(
+            self.request,
+            self.tokenizer,
+            template,
+            self.shape,
+            context=context,
+            printed=self.printed,
+        )
 
     @property
     def prompt(self) -> str:
@@ -144,6 +152,19 @@ def test_earlier_thinking_is_not_read_again() -> None:
 def test_what_a_tool_read_is_drafted_from_as_a_call_prints_it_without_line_numbers() -> None:
     chat = Chat(QWEN, ASK, CALLED, tool_result(LISTING), tools=[READ])
     assert chat.documents == [("session", "x = 1\\ny = 'é'\\nz = \\\"q\\\"\\n")]
+
+
+def test_tokens_of_what_was_read_are_kept_for_the_conversations_next_turn() -> None:
+    chat = Chat(QWEN, ASK, CALLED, tool_result(LISTING), tools=[READ])
+    chat.prepared()
+    ((text, tokens),) = chat.printed.items()
+    assert text == "x = 1\\ny = 'é'\\nz = \\\"q\\\"\\n"
+    chat.printed[text] = [*tokens, 0]
+    assert list(chat.prepared().documents[0].tokens) == [*tokens, 0]
+    other = Chat(QWEN, ASK)
+    other.printed = chat.printed
+    other.prepared()
+    assert chat.printed == {}
 
 
 @pytest.mark.parametrize("source", [TAGS, QWEN])

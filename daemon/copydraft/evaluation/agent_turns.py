@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 
+from msgspec.structs import replace
+
 from copydraft.evaluation.traces import EditTask
 from copydraft.protocol import ChatMessage, ChatRequest, Generation, Tool, ToolCall
 from copydraft.textedits import split_lines
 
 LINES_AROUND = 40
 """Lines that the agent reads above and below the region."""
+
+MOST_TOKENS = 512
+"""Written where the request sets no limit: small models may go on and on."""
 
 _SYSTEM = (
     "You are a coding agent. You change files by calling tools. Answer with one call of edit_file; "
@@ -58,5 +63,5 @@ def turn_of(task: EditTask, generation: Generation) -> ChatRequest:
             ChatMessage(role="tool", content=listing, answers=read.id),
         ],
         tools=[READ, EDIT],
-        generation=generation,
+        generation=replace(generation, max_tokens=generation.max_tokens or MOST_TOKENS),
     )

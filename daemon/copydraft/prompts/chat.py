@@ -110,8 +110,11 @@ def prepare(
     shape: CallShape | None,
     *,
     context: int,
+    printed: dict[str, list[int]],
 ) -> Prepared:
     """The prompt and what to draft from; `shape` is `prompts.tools.call_shape`'s.
+
+    `printed` has tokens by text, of the latest conversation: its next turn has most of them, too.
 
     Raises:
         ContextExceeded: the conversation is longer than the context.
@@ -135,7 +138,7 @@ def prepare(
             f"the conversation is {len(prompt)} tokens long, the context holds {context}",
             "begin a new one, or raise the setting `context` and run `copydraft daemon restart`",
         )
-    documents = _printed(request, called, tokenizer)
+    documents = _printed(request, called, tokenizer, printed)
     if request.prediction:
         tokens = tokenizer.encode(request.prediction)
         documents.append(Document("prediction", "", "text", tokens))
@@ -255,20 +258,21 @@ def _call_text(name: str, arguments: Mapping[str, Any] | str) -> str:
     return f"{HERMES.before_name}{name}{HERMES.after_name}{shown}{HERMES.after}"
 
 
-def _printed(request: ChatRequest, shape: CallShape, tokenizer: Tokenizer) -> list[Document]:
+def _printed(
+    request: ChatRequest, shape: CallShape, tokenizer: Tokenizer, known: dict[str, list[int]]
+) -> list[Document]:
     """What was read, as the model would print it in a call, and without line numbers."""
     escaped = bool(request.tools) and shape.escapes
-    documents = []
-    for message in request.messages:
-        if message.role not in ("user", "tool"):
-            continue
-        text = _without_numbers(message.content)
-        if escaped:
-            text = json_text(text)
-        if text != message.content:
-            field = "call" if escaped else "text"
-            documents.append(Document("session", message.role, field, tokenizer.encode(text)))
-    return documents
+    field = "call" if escaped else "text"
+    read = [message for message in request.messages if message.role in ("user", "tool")]
+    texts = [(message, _without_numbers(message.content)) for message in read]
+    if escaped:
+        texts = [(message, json_text(text)) for message, text in texts]
+    changed = [(message.role, text) for message, text in texts if text != message.content]
+    tokens = {text: known.get(text) or tokenizer.encode(text) for _, text in changed}
+    known.clear()
+    known.update(tokens)
+    return [Document("session", role, field, tokens[text]) for role, text in changed]
 
 
 def _without_numbers(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from copydraft import devices
@@ -45,6 +45,8 @@ class Loaded:
     call_shape: CallShape | None
     """How the model calls tools; None: it was not taught to."""
     status: ModelStatus
+    printed: dict[str, list[int]] = field(default_factory=dict)
+    """Tokens by text, of the latest chat (`prompts.chat`)."""
 
     @property
     def escapes_calls(self) -> bool:

@@ -110,7 +110,11 @@ def task_of(request: Question, loaded: Loaded, edits: Sequence[RecentEdit] = ())
             beginning=gap.beginning,
         )
     if isinstance(request, ChatRequest):
-        said = chat.prepare(request, model, template, loaded.call_shape, context=context)
+        said = chat.prepare(
+            *(request, model, template, loaded.call_shape),
+            context=context,
+            printed=loaded.printed,
+        )
         return Task(
             prompt=said.prompt,
             documents=said.documents,
