@@ -14,9 +14,7 @@ def amount(size: float) -> str:
     return f"{size:.1f} GB"
 
 
-def duration(seconds: float | None) -> str:
-    if seconds is None:
-        return "never"
+def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
@@ -31,7 +29,7 @@ def status_lines(status: Status) -> list[str]:
         f"up {duration(status.uptime_s)}, {amount(status.resident_bytes)} resident"
     )
     requests = f"{status.active} running, {status.waiting} waiting, {status.requests} ended"
-    unload, leave = duration(status.idle_unload_s), duration(status.idle_exit_s)
+    unload, leave = _delay(status.idle_unload_s), _delay(status.idle_exit_s)
     rows = [
         ("daemon", daemon),
         ("socket", f"{status.socket}, {status.clients} connected"),
@@ -41,12 +39,16 @@ def status_lines(status: Status) -> list[str]:
         ("requests", requests),
         ("last", f"{status.tokens_per_s:.1f} tokens/s"),
         ("drafts", f"{status.acceptance:.0%} accepted"),
-        ("idle", f"model unloaded after {unload}, exit after {leave}"),
+        ("idle", f"model unloaded {unload}, exit {leave}"),
     ]
     if not status.requests:
         rows = [row for row in rows if row[0] not in ("last", "drafts")]
     width = max(len(name) for name, _ in rows)
     return [f"{name:<{width}}  {text}" for name, text in rows]
+
+
+def _delay(seconds: float | None) -> str:
+    return "never" if seconds is None else f"after {duration(seconds)}"
 
 
 def _model(model: ModelStatus | None) -> str:

@@ -37,7 +37,7 @@ def test_status_is_a_few_plain_lines(client: type[FakeClient]) -> None:
         "socket    /run/user/1000/copydraft/daemon.sock, 1 connected\n"
         "model     none loaded\n"
         "requests  0 running, 0 waiting, 0 ended\n"
-        "idle      model unloaded after 15 min, exit after never\n"
+        "idle      model unloaded after 15 min, exit never\n"
     )
     assert run("daemon", "status").stdout == run("status").stdout
 
