@@ -33,8 +33,9 @@ import msgspec
 from copydraft import paths
 from copydraft.client import Client
 from copydraft.errors import AnswerRefused, CopydraftError
+from copydraft.evaluation.edit_task import EditTask
 from copydraft.evaluation.record import request_of
-from copydraft.evaluation.traces import EditTask, read_tasks, spread
+from copydraft.evaluation.traces import read_tasks, spread
 from copydraft.index import additions
 from copydraft.models import library
 from copydraft.protocol import (

@@ -13,9 +13,9 @@ from copydraft.errors import BadRequest
 from copydraft.evaluation import inputs
 from copydraft.evaluation.ablation import CORPORA, FORMATS, Row
 from copydraft.evaluation.ablation_command import ablation_command
+from copydraft.evaluation.edit_task import EditTask
 from copydraft.evaluation.plots import draw_formats
 from copydraft.evaluation.sessions import Session, Text
-from copydraft.evaluation.traces import EditTask
 
 QUOTING = "".join(f'\tsay("{name}")\n' for name in ("quick", "brown", "foxes", "jump", "over"))
 HELPER = 'def helper(value):\n\treturn "wholly new text, which is in another file"\n'

@@ -44,12 +44,16 @@ def shape_of(source: str) -> CallShape:
 
 def written(source: str, *calls: tuple[str, dict[str, Any]], said: str = "") -> str:
     """The model's turn as its template prints it, without the token that ends it."""
-    as_text = shape_of(source).text_arguments
+
+    def shown(given: dict[str, Any]) -> dict[str, Any] | str:
+        as_text = shape_of(source).text_arguments
+        return json.dumps(given, ensure_ascii=False) if as_text else given
+
     tool_calls = [
         {
             "type": "function",
             "id": "a1b2c3d4e",
-            "function": {"name": name, "arguments": json.dumps(given) if as_text else given},
+            "function": {"name": name, "arguments": shown(given)},
         }
         for name, given in calls
     ]
@@ -206,6 +210,22 @@ def test_json_need_not_be_exact(answer: str) -> None:
 )
 def test_what_is_no_call_stays_text(answer: str) -> None:
     assert read_calls(answer, HERMES, SCHEMAS) == (answer, [])
+
+
+def test_a_call_in_a_fence_may_follow_words() -> None:
+    # Qwen2.5-Coder does so.
+    answer = 'I run it:\n\n```json\n{"name": "run", "arguments": {"command": "ls"}}\n```'
+    assert read_calls(answer, HERMES, SCHEMAS) == (
+        "I run it:",
+        [Call("run", '{"command": "ls"}')],
+    )
+
+
+@pytest.mark.parametrize("source", [*FAMILIES.values(), GLM], ids=[*FAMILIES, "GLM"])
+def test_a_call_is_printed_as_the_template_does(source: str) -> None:
+    arguments = {"command": 'echo "a\n  b"', "where": "é"}
+    printed = shape_of(source).printed("run", arguments)
+    assert written(source, ("run", arguments)).rstrip() == printed
 
 
 def test_a_call_that_was_cut_off_between_tags_stays_text() -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from copydraft.errors import BadRequest
 from copydraft.evaluation import mine
 from copydraft.evaluation.commands import mine_command
-from copydraft.evaluation.traces import EditTask
+from copydraft.evaluation.edit_task import EditTask
 from tests.fixtures.repository import Repository
 
 LINES = [f"value_{number} = {number}\n" for number in range(100)]

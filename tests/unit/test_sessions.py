@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from copydraft.errors import BadRequest
 from copydraft.evaluation import sessions
 from copydraft.evaluation.commands import mine_command
+from copydraft.evaluation.edit_task import EditTask
 from copydraft.evaluation.sessions import Session, Text
-from copydraft.evaluation.traces import EditTask
 from tests.fixtures.repository import Repository
 
 LINES = "".join(f"value_{number} = {number}\n" for number in range(100))

@@ -9,11 +9,12 @@ import pytest
 
 from copydraft.engine.bulk import OneByOne
 from copydraft.evaluation import session_requests
+from copydraft.evaluation.edit_task import EditTask
 from copydraft.evaluation.inputs import Surrounded
 from copydraft.evaluation.session_requests import Request
 from copydraft.evaluation.sessions import Session
 from copydraft.evaluation.surroundings import Printer, own_documents
-from copydraft.evaluation.traces import EditTask, Vocabulary
+from copydraft.evaluation.traces import Vocabulary
 from copydraft.index.printings import JSON
 from copydraft.index.segment import Segment, Source, build
 from copydraft.index.tokenizing import PLAIN

@@ -10,7 +10,8 @@ import pytest
 
 from copydraft.engine.llama import Model
 from copydraft.errors import BadRequest, FileProblem
-from copydraft.evaluation.traces import EditTask, Vocabulary, read
+from copydraft.evaluation.edit_task import EditTask
+from copydraft.evaluation.traces import Vocabulary, read
 from copydraft.tokens import Document
 from copydraft.traces import Trace
 

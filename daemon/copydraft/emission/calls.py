@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ _OBJECT = re.compile(r"[\s,;\[\]]*(?={)")
 _END_OF_LIST = re.compile(r"\s*\]")
 _BORDER = re.compile(r'[ \t]*"?\Z|[ \t]+\Z')
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*|\s*```\s*\Z")
+_FENCED_JSON = "```json"
 _JSON_BEGINS = ('{"', '[{"', '```json{"', '```json[{"', '```{"', '```[{"')
 """Answers that may be nothing but calls, without blanks."""
 
@@ -56,6 +57,16 @@ class CallShape:
     def markup(self) -> str:
         """All that is neither name nor argument."""
         return self.before_name + self.after_name + self.after
+
+    def printed(self, name: str, arguments: Mapping[str, Any] | str) -> str:
+        """A call as the model would write it; `arguments` may be JSON text already."""
+        if self.tags is None or isinstance(arguments, str):
+            shown = arguments if isinstance(arguments, str) else _json(arguments)
+        else:
+            after_key, between = self.tags
+            pairs = ((key, v if isinstance(v, str) else _json(v)) for key, v in arguments.items())
+            shown = between.join(f"{key}{after_key}{value}" for key, value in pairs)
+        return f"{self.before_name}{name}{self.after_name}{shown}{self.after}"
 
     @property
     def opening(self) -> str:
@@ -101,9 +112,10 @@ def read_calls(answer: str, shape: CallShape, tools: Schemas) -> tuple[str, list
     What begins like a call and cannot be read stays in the text.
     """
     opening = shape.opening
-    if not opening or (opening not in answer and _may_be_bare(answer)):
-        calls = list(_bare_calls(answer, tools))
-        return ("", calls) if calls else (answer, [])
+    if not opening or opening not in answer:
+        start = 0 if _may_be_bare(answer) else answer.rfind(_FENCED_JSON)
+        calls = _bare_calls(answer[start:], tools) if start >= 0 else []
+        return (answer[:start].rstrip(), calls) if calls else (answer, [])
     text, found, at = "", [], 0
     while (start := answer.find(opening, at)) >= 0:
         end = start + len(opening)
@@ -128,7 +140,7 @@ def text_before_calls(answer: str, shape: CallShape) -> int:
     if _may_be_bare(answer):
         return 0
     # A call may be opened by tags before the one that counts.
-    tags = [tag for tag in (*shape.before_name.split()[:-1], shape.opening) if tag]
+    tags = [tag for tag in (*shape.before_name.split()[:-1], shape.opening, _FENCED_JSON) if tag]
     sure = min((at for tag in tags if (at := answer.find(tag)) >= 0), default=len(answer))
     begun = (
         size for tag in tags for size in range(1, len(tag)) if answer.endswith(tag[:size], 0, sure)
@@ -142,14 +154,12 @@ def _may_be_bare(answer: str) -> bool:
     return any(sign.startswith(begin) or begin.startswith(sign) for sign in _JSON_BEGINS)
 
 
-def _bare_calls(answer: str, tools: Schemas) -> Iterator[Call]:
-    """The calls of an answer that is nothing but JSON; none if a part of it is something else."""
+def _bare_calls(answer: str, tools: Schemas) -> list[Call]:
+    """The calls in a text that is nothing but JSON; none if a part of it is something else."""
     text = _FENCE.sub("", answer).strip()
     objects, end = _objects(text, 0)
-    calls = [_call_of(each) for each in objects]
-    if end < len(text) or any(call is None or call.name not in tools for call in calls):
-        return
-    yield from filter(None, calls)
+    calls = [call for each in objects if (call := _call_of(each)) and call.name in tools]
+    return calls if end == len(text) and len(calls) == len(objects) else []
 
 
 def _calls_at(

@@ -6,7 +6,8 @@ import json
 
 from msgspec.structs import replace
 
-from copydraft.evaluation.traces import EditTask
+from copydraft.emission.replacing import unique_changes
+from copydraft.evaluation.edit_task import EditTask
 from copydraft.protocol import ChatMessage, ChatRequest, Generation, Tool, ToolCall
 from copydraft.textedits import split_lines
 
@@ -65,3 +66,16 @@ def turn_of(task: EditTask, generation: Generation) -> ChatRequest:
         tools=[READ, EDIT],
         generation=replace(generation, max_tokens=generation.max_tokens or MOST_TOKENS),
     )
+
+
+def calls_of(task: EditTask) -> list[dict[str, str]]:
+    """Arguments of the calls that make the edit: what changes, with lines around it."""
+    before, after = split_lines(task.before), split_lines(task.after)
+    return [
+        {
+            "path": task.path,
+            "old_text": "".join(before[change.old_start : change.old_end]),
+            "new_text": "".join(after[change.new_start : change.new_end]),
+        }
+        for change in unique_changes(before, after)
+    ]

@@ -14,9 +14,9 @@ from copydraft.drafting.drafter import Drafter, NoDrafter
 from copydraft.errors import BadRequest
 from copydraft.evaluation.arms import ARMS, Drafters, Watched
 from copydraft.evaluation.bench_rows import PLAIN, Measured, Place, Saved, missing
+from copydraft.evaluation.edit_task import EditTask
 from copydraft.evaluation.llama_server import Servers
 from copydraft.evaluation.record import Silent, request_of
-from copydraft.evaluation.traces import EditTask
 from copydraft.protocol import Generation, Kind, Sampling
 from copydraft.serving.decoding import Outcome, decode
 from copydraft.serving.loading import Loaded

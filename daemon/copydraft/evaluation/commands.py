@@ -69,6 +69,7 @@ _LIBRARIES = click.option(
     show_default=True,
     help="Most tokens in one pass.",
 )
+@click.option("--agent", is_flag=True, help="Edit tasks as a coding agent's calls of its tool.")
 @_WORKSPACE
 @_LIBRARIES
 @click.option("--plot", type=_FILE, help="Draw the speedups, as SVG (needs matplotlib).")
@@ -79,6 +80,7 @@ def replay_command(
     drafters: str,
     cost: str,
     max_width: int,
+    agent: bool,
     workspace: bool,
     libraries: tuple[Path, ...],
     plot: Path | None,
@@ -88,7 +90,9 @@ def replay_command(
     chosen = _chosen(drafters)
     curves = {name: curve(name, max_width) for name in cost.split(",")}
     with Console(stderr=True).status(f"reading {file}"):
-        loaded, search_of = inputs.load([file], gguf, workspace=workspace, libraries=libraries)
+        loaded, search_of = inputs.load(
+            [file], gguf, workspace=workspace, libraries=libraries, agent=agent
+        )
     if "copydraft" in chosen:
         chosen["copydraft"] = Entry(partial(copydraft, search_of=search_of), by_cost=True)
     results = _replay_all(loaded, chosen, curves)

@@ -15,10 +15,11 @@ from copydraft.engine.bulk import index_tokenizer
 from copydraft.errors import BadRequest
 from copydraft.evaluation import session_requests, sessions, traces
 from copydraft.evaluation.drafters import SearchOf, no_search
+from copydraft.evaluation.edit_task import EditTask
 from copydraft.evaluation.session_requests import Request
 from copydraft.evaluation.sessions import Session
 from copydraft.evaluation.surroundings import Printer
-from copydraft.evaluation.traces import EditTask, Vocabulary, lines_of
+from copydraft.evaluation.traces import Vocabulary, lines_of
 from copydraft.index.printings import printing_of
 from copydraft.index.search import Search
 from copydraft.index.segment import Segment
@@ -37,11 +38,17 @@ class Replayable(NamedTuple):
 
 
 def load(
-    files: Sequence[Path], gguf: Path | None, *, workspace: bool, libraries: Sequence[Path]
+    files: Sequence[Path],
+    gguf: Path | None,
+    *,
+    workspace: bool,
+    libraries: Sequence[Path],
+    agent: bool = False,
 ) -> Replayable:
-    """What the files hold. Sessions come with their workspaces, and with code below `libraries`.
+    """What the files hold; with `agent`, edit tasks are a coding agent's turns.
 
-    With `workspace`, edit tasks do so, too.
+    Sessions come with their workspaces, and with code below `libraries`; with `workspace`, edit
+    tasks do so, too, but no turns.
 
     Raises:
         FileProblem: a file cannot be read.
@@ -51,8 +58,8 @@ def load(
     loaded: list[Trace] = []
     searches: dict[str, Search] = {}
     for file in files:
-        if not (holds_sessions(file) or (workspace and holds_tasks(file))):
-            loaded += traces.read(file, gguf)
+        if not (holds_sessions(file) or (workspace and not agent and holds_tasks(file))):
+            loaded += traces.read(file, gguf, agent=agent)
             continue
         if gguf is None:
             raise BadRequest(

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from copydraft.emission.fence import language
+from copydraft.evaluation.edit_task import EditTask
 from copydraft.evaluation.history import Commit, Contents, commits, contents
-from copydraft.evaluation.traces import EditTask
 from copydraft.textedits import split_lines
 
 _REGION_LINES = 40

@@ -20,6 +20,7 @@ from copydraft.drafting.profile import Profiles
 from copydraft.errors import BadRequest
 from copydraft.evaluation import mine, profiling, record, traces
 from copydraft.evaluation.curves import curve
+from copydraft.evaluation.edit_task import EditTask
 from copydraft.evaluation.replay import Curves
 from copydraft.index.store import StateStore
 from copydraft.json_option import json_option
@@ -73,7 +74,7 @@ def profile_command(repo: Path, limit: int | None, live: bool, model: str, as_js
     _print(result, len(tasks), as_json=as_json)
 
 
-def _mined(repo: Path, limit: int, progress: Progress) -> list[traces.EditTask]:
+def _mined(repo: Path, limit: int, progress: Progress) -> list[EditTask]:
     bar = progress.add_task("reading the history", total=limit)
     tasks = []
     for task in mine.edits(repo, limit):
@@ -92,7 +93,7 @@ def _live(
     path: Path,
     config: Config,
     costs: CostStore,
-    tasks: Sequence[traces.EditTask],
+    tasks: Sequence[EditTask],
     progress: Progress,
 ) -> tuple[list[Trace], Curves]:
     """What the model answers, and the measured cost of a pass."""

@@ -15,7 +15,7 @@ from copydraft.drafting.policy import Experience, Policy
 from copydraft.drafting.profile import profile_of
 from copydraft.errors import BadRequest, CopydraftError, EngineProblem, FileProblem
 from copydraft.evaluation.agent_turns import turn_of
-from copydraft.evaluation.traces import EditTask
+from copydraft.evaluation.edit_task import EditTask
 from copydraft.protocol import EditRequest, Event, ExplainRequest, Generation, Kind, Region
 from copydraft.serving.decoding import decode
 from copydraft.serving.loading import Loaded

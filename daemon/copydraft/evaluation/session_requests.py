@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from copydraft.errors import BadRequest
+from copydraft.evaluation.edit_task import EditTask
 from copydraft.evaluation.sessions import Session
 from copydraft.evaluation.surroundings import Printer, own_documents
-from copydraft.evaluation.traces import EditTask, Vocabulary
+from copydraft.evaluation.traces import Vocabulary
 from copydraft.index.search import Search, Shown
 from copydraft.index.segment import Segment
 from copydraft.protocol import EditFormat

@@ -14,8 +14,9 @@ import msgspec
 
 from copydraft.errors import BadRequest
 from copydraft.evaluation import mine
+from copydraft.evaluation.edit_task import EditTask
 from copydraft.evaluation.history import commits, contents, files
-from copydraft.evaluation.traces import EditTask, lines_of
+from copydraft.evaluation.traces import lines_of
 
 _HINT = "scripts/mine_edits --sessions writes them"
 

@@ -16,30 +16,18 @@ from pathlib import Path
 import msgspec
 
 from copydraft.defaults import CARD_CONTEXT, CARD_FILE_CONTEXT
+from copydraft.emission.calls import HERMES
 from copydraft.engine.llama import Model
 from copydraft.errors import BadRequest, FileProblem
+from copydraft.evaluation.agent_turns import EDIT, calls_of, turn_of
+from copydraft.evaluation.edit_task import EditTask
 from copydraft.models.gguf import read_metadata
-from copydraft.prompts import edit
+from copydraft.prompts import chat, edit
 from copydraft.prompts.context import plain
-from copydraft.prompts.tools import escapes_calls
-from copydraft.protocol import EditFormat, EditRequest, Region
+from copydraft.prompts.tools import call_shape
+from copydraft.protocol import EditFormat, EditRequest, Generation, Region
 from copydraft.serving.loading import template_of
 from copydraft.traces import Source, Trace
-
-
-class EditTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A real edit of one region: lines [start, end) of `file`, 0-based, became `after`."""
-
-    repo: str
-    commit: str
-    path: str
-    instruction: str
-    start: int
-    end: int
-    before: str
-    after: str
-    file: str
-    """The whole text before the edit."""
 
 
 class Vocabulary:
@@ -54,12 +42,13 @@ class Vocabulary:
         metadata = read_metadata(gguf)
         self._tokenizer = Model(gguf, vocab_only=True)
         self._template = template_of(metadata, self._tokenizer)
+        self._shape = call_shape(self._template, self._tokenizer.special_texts)
         self._end = self._tokenizer.encode(self._tokenizer.eos_text, special=True)
 
     @property
     def escapes_calls(self) -> bool:
         """Whether the model writes the arguments of tool calls as JSON, not as they are."""
-        return escapes_calls(self._template, self._tokenizer.special_texts)
+        return (self._shape or HERMES).escapes
 
     def trace(self, task: EditTask, edit_format: EditFormat = "fence") -> Trace:
         """The request that the daemon would make of the task, answered with the committed text.
@@ -89,10 +78,32 @@ class Vocabulary:
             kind="edit",
             prompt=asked.prompt,
             output=[*answer.tokens, *self._end],
-            documents=[
-                Source(document.corpus, document.path, document.field, list(document.tokens))
-                for document in documents
-            ],
+            documents=[Source(d.corpus, d.path, d.field, list(d.tokens)) for d in documents],
+            repo=task.repo,
+            name=f"{task.repo} {task.commit} {task.path}",
+        )
+
+    def turn(self, task: EditTask) -> Trace:
+        """The task as a coding agent's turn, answered with the calls that make the edit.
+
+        Raises:
+            BadRequest: what the agent read does not fit into a context.
+        """
+        asked = chat.prepare(
+            turn_of(task, Generation()),
+            self._tokenizer,
+            self._template,
+            self._shape,
+            context=CARD_CONTEXT,
+            printed={},
+        )
+        calls = (asked.shape.printed(EDIT.name, arguments) for arguments in calls_of(task))
+        *documents, _ = asked.documents
+        return Trace(
+            kind="chat",
+            prompt=asked.prompt,
+            output=[*self._tokenizer.encode("\n".join(calls), special=True), *self._end],
+            documents=[Source(d.corpus, d.path, d.field, list(d.tokens)) for d in documents],
             repo=task.repo,
             name=f"{task.repo} {task.commit} {task.path}",
         )
@@ -107,8 +118,10 @@ class Vocabulary:
         return msgspec.structs.replace(trace, documents=documents)
 
 
-def read(path: Path, gguf: Path | None) -> list[Trace]:
+def read(path: Path, gguf: Path | None, *, agent: bool = False) -> list[Trace]:
     """The traces of a file; its edit tasks are read with the vocabulary of `gguf`.
+
+    `agent`: tasks as a coding agent's turns.
 
     Raises:
         FileProblem: the file cannot be read.
@@ -126,7 +139,8 @@ def read(path: Path, gguf: Path | None) -> list[Trace]:
             f"{path} holds edit tasks, which need a tokenizer", "name a model file with --gguf"
         )
     vocabulary = Vocabulary(gguf)
-    return [record if isinstance(record, Trace) else vocabulary.trace(record) for record in records]
+    read_task = vocabulary.turn if agent else vocabulary.trace
+    return [record if isinstance(record, Trace) else read_task(record) for record in records]
 
 
 def read_tasks(path: Path) -> list[EditTask]:

@@ -241,21 +241,16 @@ def _without_tools(
             content = f"<tool_response>\n{message.content}\n</tool_response>"
             plain.append(Message("user", content))
         else:
-            calls = (_call_text(call.name, call.arguments) for call in message.calls)
+            calls = (HERMES.printed(call.name, call.arguments) for call in message.calls)
             content = "\n".join(part for part in (message.content, *calls) if part)
             plain.append(Message(message.role, content))
     if not tools:
         return plain
     told = _TOLD.format(
         tools="\n".join(json.dumps(tool["function"], ensure_ascii=False) for tool in tools),
-        call=_call_text("NAME", {"ARGUMENT": "..."}),
+        call=HERMES.printed("NAME", {"ARGUMENT": "..."}),
     )
     return [Message("system", told), *plain]
-
-
-def _call_text(name: str, arguments: Mapping[str, Any] | str) -> str:
-    shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return f"{HERMES.before_name}{name}{HERMES.after_name}{shown}{HERMES.after}"
 
 
 def _printed(
