@@ -10,6 +10,7 @@ import pytest
 
 from copydraft import devices
 from copydraft.config import Config
+from copydraft.engine import llama
 from copydraft.engine.cost import Calibration
 from copydraft.engine.engine import Engine
 from copydraft.errors import Cancelled, OutOfMemory
@@ -51,6 +52,28 @@ def test_a_model_that_does_not_fit_on_the_card_says_how_many_layers_do(
     with pytest.raises(OutOfMemory) as caught:
         load(dense_model, Config(), Costs(), [])
     assert "`gpu_layers` to at most 0" in caught.value.hint
+
+
+def test_weights_that_no_memory_was_left_for_are_no_fault_of_the_file(
+    dense_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is free may be gone, or not be for us, when llama.cpp asks for it."""
+    remarks = (
+        b"ggml_aligned_malloc: insufficient memory (attempted to allocate 596.53 MB)\n",
+        b"alloc_tensor_range: failed to allocate CPU_REPACK buffer of size 625508352\n",
+        b"llama_model_load: error loading model: unable to allocate CPU_REPACK buffer\n",
+    )
+
+    def load_nothing(*_: object) -> None:
+        for remark in remarks:
+            llama._log_callback(4, remark, None)
+
+    monkeypatch.setattr(llama_cpp, "llama_model_load_from_file", load_nothing)
+    with pytest.raises(OutOfMemory, match=r"596\.53 MB") as caught:
+        load(dense_model, Config(), Costs(), [])
+    assert caught.value.hint == (
+        "end other programs, choose a smaller model, or set fewer `gpu_layers`"
+    )
 
 
 @pytest.mark.parametrize(("model", "escaped"), [("dense_model", True), ("tagged_model", False)])

@@ -312,6 +312,16 @@ def test_after_an_aborted_pass_the_next_request_is_right(
     assert fork is None or fresh.sequence.margins[fork] < TIE
 
 
+def test_an_aborted_pass_is_no_fault_in_the_log(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine.abort()
+    with pytest.raises(Cancelled):
+        Run(engine, NoDrafter(), tokens=20)
+    engine.resume()
+    assert caplog.messages == []
+
+
 def test_measuring_a_model_stops_when_told(engine: Engine) -> None:
     asked: list[None] = []
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
+import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -94,6 +95,7 @@ class Model(Vocabulary):
 
         Raises:
             ModelProblem: llama.cpp cannot load the file.
+            OutOfMemory: it gets no memory for the weights.
             Cancelled: `progress` said so.
         """
         _route_logs()
@@ -115,6 +117,11 @@ class Model(Vocabulary):
         if not self._model:
             if stopped:
                 raise Cancelled("loading the model was cancelled")
+            if any("unable to allocate" in error for error in _errors):
+                raise OutOfMemory(
+                    f"no room for the weights of {path}: {_reason()}",
+                    "end other programs, choose a smaller model, or set fewer `gpu_layers`",
+                )
             raise ModelProblem(
                 f"llama.cpp cannot load {path}: {_reason()}",
                 "see `copydraft daemon logs`; pull the model again or choose another",
@@ -213,6 +220,7 @@ class Context:
         return int(llama_cpp.llama_model_n_swa(self._model.handle)) == 0
 
     def close(self) -> None:
+        _aborted.clear()
         llama_cpp.llama_free(self._context)
         self._context = None
 
@@ -238,10 +246,12 @@ class Context:
 
     def abort(self) -> None:
         """Stop a running pass (CPU) and refuse further ones, until `resume`. From any thread."""
+        _aborted.set()
         self._abort_flag[0] = b"\x01"
 
     def resume(self) -> None:
         self._abort_flag[0] = b"\x00"
+        _aborted.clear()
 
     def logits(self, row: int) -> NDArray[np.float32]:
         """View of one row of the last pass, of the size of the vocabulary; valid until the next."""
@@ -307,6 +317,8 @@ def _struct(batch: Batch) -> Any:
 
 _LEVELS = {2: logging.DEBUG, 3: logging.WARNING, 4: logging.ERROR}  # info is llama.cpp's chatter
 _errors: list[str] = []
+_aborted = threading.Event()
+"""llama.cpp takes an aborted pass for a failed one."""
 
 
 def _reason() -> str:
@@ -318,7 +330,8 @@ def _reason() -> str:
 def _log_callback(level: int, text: bytes, _data: object) -> None:
     message = text.decode("utf-8", "replace").strip()
     if message:
-        _log.log(_LEVELS.get(level, logging.DEBUG), "%s", message)
+        weight = logging.DEBUG if _aborted.is_set() else _LEVELS.get(level, logging.DEBUG)
+        _log.log(weight, "%s", message)
         if level == 4:
             _errors.append(message)
 
