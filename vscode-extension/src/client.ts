@@ -14,7 +14,7 @@ import {
   WorkDoneProgress,
 } from "vscode-languageclient/node";
 
-import { NotSetUp, serverCommand } from "./environment";
+import { namedPrograms, NotSetUp, serverCommand } from "./environment";
 import {
   asFault,
   CHOOSE_PYTHON,
@@ -57,6 +57,7 @@ export class Server implements vscode.Disposable {
   private readonly relabelled = new Set<vscode.TextDocument>();
   private reason = "";
   private unprepared = false;
+  private named = "";
 
   readonly onDelta = this.deltas.event;
   /** True when it runs, false when it does not any more. */
@@ -92,6 +93,11 @@ export class Server implements vscode.Disposable {
   /** Whether it does not run because nobody has set copydraft up yet. */
   get lacksSetUp(): boolean {
     return !this.running && this.unprepared;
+  }
+
+  /** Whether it was last started, or was to be, by settings that name other programs now. */
+  get outdated(): boolean {
+    return this.named !== namedPrograms();
   }
 
   /** Whether the server has a command of that name. */
@@ -214,6 +220,7 @@ export class Server implements vscode.Disposable {
     if (this.running) return;
     this.reason = "";
     await this.drop();
+    this.named = namedPrograms();
     const program = await serverCommand(this.context, this.log);
     this.log.info(`starting ${[program.command, ...program.args].join(" ")}`);
     const launch = async (): Promise<ChildProcess> => (this.child = await launched(program));

@@ -9,6 +9,7 @@ import * as vscode from "vscode";
 
 import { CHOOSE_PYTHON, HelpfulError, SET_UP, SHOW_LOGS } from "./faults";
 import { type Program, run } from "./programs";
+import { ofMachine } from "./settings";
 import { BeingSetUp, isSettingUp, ownProgram } from "./setup";
 
 /** No copydraft is here yet. */
@@ -20,7 +21,14 @@ export class NotSetUp extends HelpfulError {
 
 const SERVER = "copydraft-lsp";
 const CLI = "copydraft";
+/** The settings that say which copydraft is run. */
+export const NAMES_PROGRAMS = ["copydraft.server.command", "copydraft.python"] as const;
 const MODULES: Record<string, string> = { [SERVER]: "copydraft_lsp", [CLI]: "copydraft" };
+
+/** What the settings say of which copydraft is run; another text where they say something else. */
+export function namedPrograms(): string {
+  return JSON.stringify([ofMachine("server.command"), ofMachine("python")]);
+}
 
 /** How to start the language server. Throws an Error whose message is for the user. */
 export function serverCommand(
@@ -48,7 +56,7 @@ export function cliCommand(
 
 /** What `copydraft.server.command` says; `command` is "" where it says nothing. */
 function givenCommand(): { command: string; args: string[] } {
-  const [command = "", ...args] = settings().get<string[]>("server.command", []);
+  const [command = "", ...args] = ofMachine("server.command");
   return { command: atHome(command), args };
 }
 
@@ -62,7 +70,7 @@ async function find(
   context: vscode.ExtensionContext,
   log: vscode.LogOutputChannel,
 ): Promise<Program> {
-  const python = atHome(settings().get<string>("python", "").trim());
+  const python = atHome(ofMachine("python").trim());
   if (python) return ofPython(python, name, log);
   const own = await ownProgram(context, log, name);
   if (own) return own;
@@ -121,8 +129,4 @@ function inCheckout(context: vscode.ExtensionContext, name: string): string | un
 
 function plain(command: string): Program {
   return { command, args: [], env: {} };
-}
-
-function settings(): vscode.WorkspaceConfiguration {
-  return vscode.workspace.getConfiguration("copydraft");
 }

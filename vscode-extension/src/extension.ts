@@ -1,10 +1,12 @@
 /** Where VS Code begins: joins the parts. */
 import * as vscode from "vscode";
 
+import { Calm } from "./calm";
 import { Server } from "./client";
 import { registerCommands } from "./commands";
 import { registerCompletion } from "./completion";
 import { Edits } from "./edit";
+import { NAMES_PROGRAMS } from "./environment";
 import { Explanations } from "./explain";
 import { tell } from "./faults";
 import type { Stats } from "./protocol";
@@ -18,6 +20,8 @@ export interface Api {
   edits: Edits;
   explanations: Explanations;
   status: StatusBar;
+  /** Stirred by settings that name programs. */
+  programs: Calm;
 }
 
 let running: Server | undefined;
@@ -33,11 +37,14 @@ export function activate(context: vscode.ExtensionContext): Api {
   const edits = new Edits(server, context, took);
   const explanations = new Explanations(server, context, took);
 
-  let programs = namedPrograms();
   const restart = async (): Promise<void> => {
     edits.stopRunning();
     await server.restart();
   };
+  const programs = new Calm(() => {
+    // Those of a folder among others may change, too, and do not count.
+    if (server.outdated) restart().catch(tell);
+  });
 
   context.subscriptions.push(
     log,
@@ -49,22 +56,14 @@ export function activate(context: vscode.ExtensionContext): Api {
     explanations,
     registerCompletion(server),
     registerCommands(context, server, log, restart),
-    vscode.workspace.onDidChangeConfiguration(() => {
-      // Those of a folder among others may change, too, and do not count.
-      const now = namedPrograms();
-      if (now !== programs) restart().catch(tell);
-      programs = now;
+    programs,
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (NAMES_PROGRAMS.some((key) => event.affectsConfiguration(key))) programs.stir();
     }),
   );
   // Not waited for: VS Code shows "Activating Extensions…" until this returns.
   server.start().catch((error: unknown) => began(context, error));
-  return { server, edits, explanations, status };
-}
-
-/** The settings that say which copydraft is run. */
-function namedPrograms(): string {
-  const settings = vscode.workspace.getConfiguration("copydraft");
-  return JSON.stringify([settings.get("server.command"), settings.get("python")]);
+  return { server, edits, explanations, status, programs };
 }
 
 export async function deactivate(): Promise<void> {

@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 
 import { CHOOSE_MODEL, DOCTOR, HelpfulError, SHOW_LOGS } from "./faults";
 import { faultOf, type Program, run } from "./programs";
-import { setSetting } from "./settings";
+import { ofMachine, setSetting } from "./settings";
 
 /** A row of `copydraft model list --json`; sizes in bytes. */
 export interface Model {
@@ -81,7 +81,7 @@ export async function listModels(program: Program): Promise<Model[]> {
  * one to be used leads it: it is what Enter takes.
  */
 export function itemsOf(models: Model[]): ModelItem[] {
-  const used = vscode.workspace.getConfiguration("copydraft").get<string>("model", "");
+  const used = ofMachine("model");
   const isUsed = (model: Model): boolean => (used ? model.name === used : model.active);
   const rank = (model: Model): number => (model.path !== null ? 0 : model.fits ? 1 : 2);
   const order = (model: Model): number => 2 * rank(model) + (isUsed(model) ? 0 : 1);

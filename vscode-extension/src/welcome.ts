@@ -7,7 +7,7 @@ import type { Server } from "./client";
 import { cliCommand, NotSetUp, problemOfPython } from "./environment";
 import { SHOW_PROGRESS, tell } from "./faults";
 import { chooseModel, downloadModel } from "./models";
-import { clearSetting, setSetting } from "./settings";
+import { clearSetting, ofMachine, setSetting } from "./settings";
 import { BeingSetUp, isSettingUp, setUp } from "./setup";
 
 const WELCOMED = "copydraft.welcomed";
@@ -118,12 +118,11 @@ export async function began(
  * agreed to give them up; undefined where they are to be kept.
  */
 async function givenUp(
-  keys: readonly string[],
+  keys: readonly ("server.command" | "python")[],
   question: string,
   yes: string,
-): Promise<string[] | undefined> {
-  const settings = vscode.workspace.getConfiguration("copydraft");
-  const set = keys.filter((key) => settings.get<string | string[]>(key, "").length > 0);
+): Promise<typeof keys | undefined> {
+  const set = keys.filter((key) => ofMachine(key).length > 0);
   for (const key of set) {
     const asked = `The setting copydraft.${key} names a copydraft of your own. ${question}`;
     if ((await vscode.window.showWarningMessage(asked, yes, `Keep ${key}`)) !== yes)

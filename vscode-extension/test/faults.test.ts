@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as vscode from "vscode";
 
@@ -17,6 +17,7 @@ import {
   preview,
   previews,
   until,
+  workspace,
   writing,
 } from "./fixtures";
 import { test } from "./runner";
@@ -185,6 +186,34 @@ test("where the server's command is not there, a set-up is offered", async () =>
     "Copydraft: the language server does not start: /nowhere/copydraft-lsp: spawn /nowhere/copydraft-lsp ENOENT",
   ]);
   assert.deepEqual(buttons, [["Set Up", "Choose Python…", "Show Logs"]]);
+});
+
+test("a server's command that is gone from the settings for a moment restarts nothing", async () => {
+  const { server, programs } = await extension();
+  const [running] = await languageServers();
+  const settings = (): vscode.WorkspaceConfiguration =>
+    vscode.workspace.getConfiguration("copydraft");
+  const file = join(workspace(), ".vscode", "settings.json");
+  const before = await readFile(file, "utf8");
+  const { ms } = programs;
+  // However slow this machine is, the moment is shorter.
+  programs.ms = 30_000;
+  const said = await messages(async () => {
+    try {
+      await writeFile(file, "");
+      await until("it is gone", () => settings().get<string[]>("server.command")?.length === 0);
+      await pause(200);
+      assert.deepEqual(await languageServers(), [running]);
+    } finally {
+      programs.ms = ms;
+      await writeFile(file, before);
+      await until("it is back", () => settings().get<string[]>("server.command")?.length === 2);
+    }
+    await pause(2 * ms);
+  });
+  assert.deepEqual(said, []);
+  assert(server.running);
+  assert.deepEqual(await languageServers(), [running]);
 });
 
 async function killServer(): Promise<void> {
