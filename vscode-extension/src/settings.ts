@@ -8,12 +8,13 @@ interface OfMachine {
   "server.command": string[];
 }
 
-const OF_MACHINE: readonly (keyof OfMachine)[] = ["model", "python", "server.command"];
+/** A test compares with the manifest. */
+export const OF_MACHINE: readonly (keyof OfMachine)[] = ["model", "python", "server.command"];
 
 /**
- * Those settings as VS Code last told of them. In a window onto another machine (in a browser
- * always), it forgets the user's own without a word when they change any setting, until the window
- * is loaded again.
+ * Those settings as VS Code last told of them. In a browser, which it takes for a window onto
+ * another machine, it forgets the user's own without a word when they change any setting, until the
+ * window is loaded again.
  */
 const told = new Map(OF_MACHINE.map((key) => [key, current(key)]));
 vscode.workspace.onDidChangeConfiguration((event) => {

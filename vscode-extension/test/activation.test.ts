@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import * as vscode from "vscode";
 
 import type { Server } from "../src/client";
+import { OF_MACHINE } from "../src/settings";
 import { StatusBar } from "../src/status";
 import { command, edit, extension, open, until, writing } from "./fixtures";
 import { test } from "./runner";
@@ -19,6 +20,20 @@ test("every command of the manifest is there", async () => {
   const there = new Set(await vscode.commands.getCommands(true));
   const missing = manifest.contributes.commands.filter((one) => !there.has(one.command));
   assert.deepEqual(missing, []);
+});
+
+test("the settings of the machine are those that the manifest calls so", () => {
+  const manifest = vscode.extensions.getExtension("copydraft.copydraft")?.packageJSON as {
+    contributes: { configuration: { properties: Record<string, { scope?: string }> } };
+  };
+  const { properties } = manifest.contributes.configuration;
+  const named = Object.keys(properties).filter(
+    (key) => properties[key]?.scope === "machine-overridable",
+  );
+  assert.deepEqual(
+    named,
+    OF_MACHINE.map((key) => `copydraft.${key}`),
+  );
 });
 
 test("a restart brings a new server", async () => {
