@@ -78,9 +78,9 @@ async def test_the_page_shows_where_the_last_answer_came_from(
     ]
     assert seen["origins"] == [copied, found, copied]
     assert seen["legend"] == [
-        "region 62 %: the code being edited",
-        "workspace 35 %: the workspace",
-        "new 4 %: newly written",
+        "region 62 % of the text: the code being edited",
+        "workspace 35 % of the text: the workspace",
+        "new 4 % of the text: newly written",
     ]
     assert seen["corpora"] == ["region", "the code being edited", "18", "15", "83 %"]
     assert seen["charts"] == [

@@ -65,7 +65,7 @@ function showLegend(parts) {
   byId("legend").replaceChildren(
     ...entries.map(([corpus, size]) => {
       const sample = make("span", { class: corpus === "" ? "novel" : `from ${styled(corpus)}` }, named(corpus));
-      return make("li", {}, sample, ` ${percent(size, all)}: ${MEANINGS[corpus] ?? "another source"}`);
+      return make("li", {}, sample, ` ${percent(size, all)} of the text: ${MEANINGS[corpus] ?? "another source"}`);
     }),
   );
 }
