@@ -228,6 +228,14 @@ def test_a_call_is_printed_as_the_template_does(source: str) -> None:
     assert written(source, ("run", arguments)).rstrip() == printed
 
 
+def test_where_the_name_comes_first_only_json_is_read_as_a_call() -> None:
+    shape = CallShape("", "\\n", "\\n")
+    answer = '{"name": "run", "arguments": {"command": "ls"}}'
+    assert read_calls(answer, shape, SCHEMAS) == ("", [Call("run", '{"command": "ls"}')])
+    assert read_calls("run it", shape, SCHEMAS) == ("run it", [])
+    assert text_before_calls("run it", shape) == len("run it")
+
+
 def test_a_call_that_was_cut_off_between_tags_stays_text() -> None:
     answer = "<tool_call>\n<function=run>\n<parameter=command>\nls"
     assert read_calls(answer, shape_of(TAGS), SCHEMAS) == (answer, [])

@@ -70,10 +70,11 @@ class CallShape:
 
     @property
     def opening(self) -> str:
-        """What every call begins with; "" where that is the JSON object itself."""
+        """What every call begins with; "" where that is the JSON object itself, or the name."""
         if self.name_in_object:
             return self.before_name[: self.before_name.index("{")].rstrip(" \n[")
-        return self.before_name.split()[-1]  # of several tags, models forget all but the last
+        # Of several tags, models forget all but the last.
+        return "".join(self.before_name.split()[-1:])
 
     def opening_for(self, name: str) -> str:
         """What a call of the tool `name` begins with (""; of any tool), control tokens included.
