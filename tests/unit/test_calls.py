@@ -270,9 +270,12 @@ PARTS = st.sampled_from(
 def test_what_was_sure_at_any_time_begins_the_text_in_the_end(answer: str, source: str) -> None:
     shape = shape_of(source)
     text, _ = read_calls(answer, shape, SCHEMAS)
+    known = 0
     for size in range(len(answer) + 1):
         sure = text_before_calls(answer[:size], shape)
         assert text.startswith(answer[:sure])
+        known = text_before_calls(answer[:size], shape, known)
+        assert known == sure
 
 
 @given(

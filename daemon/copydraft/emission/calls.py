@@ -133,20 +133,23 @@ def read_calls(answer: str, shape: CallShape, tools: Schemas) -> tuple[str, list
     return (text.rstrip() if found else text), found
 
 
-def text_before_calls(answer: str, shape: CallShape) -> int:
+def text_before_calls(answer: str, shape: CallShape, known: int = 0) -> int:
     """Characters from the start of an unfinished answer on that are sure to belong to no call.
 
-    Blanks before a call belong to it.
+    Blanks before a call belong to it. `known` of them were sure before: they are not looked at.
     """
-    if _may_be_bare(answer):
+    if not known and _may_be_bare(answer):
         return 0
     # A call may be opened by tags before the one that counts.
     tags = [tag for tag in (*shape.before_name.split()[:-1], shape.opening, _FENCED_JSON) if tag]
-    sure = min((at for tag in tags if (at := answer.find(tag)) >= 0), default=len(answer))
-    begun = (
-        size for tag in tags for size in range(1, len(tag)) if answer.endswith(tag[:size], 0, sure)
-    )
-    return len(answer[: sure - max(begun, default=0)].rstrip())
+    found = [at for tag in tags if (at := answer.find(tag, known)) >= 0]
+    begun = [
+        len(answer) - size
+        for tag in tags
+        for size in range(1, len(tag))
+        if answer.endswith(tag[:size], known)
+    ]
+    return known + len(answer[known : min(found or begun, default=len(answer))].rstrip())
 
 
 def _may_be_bare(answer: str) -> bool:

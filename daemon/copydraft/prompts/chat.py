@@ -68,22 +68,23 @@ class ChatReader:
         self._text = ""
         self.hidden = 0
         """Characters before the answer's text: thinking, and blank space."""
+        self._sure = 0
+        """Characters behind these that belong to no call."""
 
     @property
     def held(self) -> int:
         """Characters at the end that are, or may become, calls."""
         if self._in_call:
             return len(self._text)
-        if self._shape is None:
-            return 0
-        text = self._text[self.hidden :]
-        return len(text) - text_before_calls(text, self._shape)
+        return len(self._text) - self.hidden - self._sure if self._shape else 0
 
     def feed(self, delta: str) -> bool:
         beginning = self.hidden == len(self._text)
         self._text += delta
         if beginning:
             self.hidden = start_of_answer(self._text)
+        if self._shape:
+            self._sure = text_before_calls(self._text[self.hidden :], self._shape, self._sure)
         return False
 
 
@@ -129,8 +130,9 @@ def prepare(
     pieces = template.pieces(messages, special_texts, tools)
     opening = ""
     if request.must_call:
-        opening = called.opening_for(request.tools[0].name if len(request.tools) == 1 else "")
-        pieces[-1] = Piece(pieces[-1].text + opening.lstrip(), markup=True)
+        only = request.tools[0].name if len(request.tools) == 1 else ""
+        opening = called.opening_for(only).lstrip()
+        pieces[-1] = Piece(pieces[-1].text + opening, markup=True)
     prompt = encode_pieces(pieces, tokenizer)
     room = context - len(prompt)
     if room < _LEAST_ROOM:

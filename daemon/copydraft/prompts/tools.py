@@ -12,7 +12,7 @@ import re
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from copydraft.emission.calls import HERMES, CallShape, Tags
+from copydraft.emission.calls import CallShape, Tags
 from copydraft.emission.tool_call import NEW, OLD, PATH, TOOL, CallSyntax
 from copydraft.errors import ModelProblem
 
@@ -95,11 +95,6 @@ def call_syntax(template: ChatTemplate, special_texts: frozenset[str]) -> CallSy
         shape.after,
         False,
     )
-
-
-def escapes_calls(template: ChatTemplate, special_texts: frozenset[str]) -> bool:
-    """Whether the model writes the arguments of tool calls as JSON, not as they are."""
-    return (call_shape(template, special_texts) or HERMES).escapes
 
 
 def _with_json(before: str, rest: str, values: Mapping[str, str]) -> CallShape | None:
