@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from copydraft import launch, paths
@@ -16,6 +17,7 @@ from copydraft.api import lifecycle
 from copydraft.client import Client
 from copydraft.engine.cost import Costs
 from tests.fixtures.daemons import FAKE_DAEMON, Running, running
+from tests.fixtures.openai_api import over_socket
 
 
 @pytest.fixture(autouse=True)
@@ -55,3 +57,10 @@ def fake_command(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         os.kill(holder.pid, signal.SIGKILL)
         while lifecycle.is_held(paths.lock_path()):
             pass
+
+
+@pytest.fixture
+async def http(daemon: Running) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the daemon's socket that speaks OpenAI's API."""
+    async with over_socket() as client:
+        yield client

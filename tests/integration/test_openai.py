@@ -1,28 +1,25 @@
-"""OpenAI's API on the daemon's socket: the shapes of its answers, its faults, its cancelling."""
+"""OpenAI's API on the daemon's socket: the shapes of its answers, whole and streamed."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
-import os
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
-import msgspec
 import pytest
 
-from copydraft import paths
-from copydraft.api import bodies, stream
-from copydraft.models import catalog, library
-from copydraft.protocol import ChatRequest, CompleteRequest, Delta, Failed, Loading, Prefill
-from tests.fixtures.daemons import Running, running, until
-from tests.fixtures.fake_service import MODEL
-from tests.fixtures.openai_stream import frames, pinned
-
-CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
+from copydraft.api import stream
+from copydraft.protocol import ChatRequest, CompleteRequest, Delta, Loading, Prefill
+from tests.fixtures.daemons import Running, until
+from tests.fixtures.openai_api import (
+    CHAT,
+    COMPLETIONS,
+    frames,
+    pinned,
+    say,
+    streamed,
+)
 
 USAGE = {
     "prompt_tokens": 100,
@@ -32,34 +29,6 @@ USAGE = {
     "completion_tokens_details": {"accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0},
 }
 COPYDRAFT = {"copied_tokens": 15, "passes": 5, "tokens_per_s": 50.0, "stop_reason": "end"}
-
-
-@pytest.fixture
-async def http(daemon: Running) -> AsyncIterator[httpx.AsyncClient]:
-    async with over_socket() as client:
-        yield client
-
-
-def over_socket() -> httpx.AsyncClient:
-    transport = httpx.AsyncHTTPTransport(uds=str(paths.socket_path()), verify=False)
-    return httpx.AsyncClient(transport=transport, base_url="http://copydraft")
-
-
-def say(words: str, **fields: Any) -> dict[str, Any]:
-    return {"messages": [{"role": "user", "content": words}]} | fields
-
-
-async def streamed(http: httpx.AsyncClient, path: str, asked: dict[str, Any]) -> list[Any]:
-    async with http.stream("POST", path, json=asked | {"stream": True}) as response:
-        assert response.status_code == 200
-        assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
-        return [frame async for frame in frames(response)]
-
-
-def failure(response: httpx.Response) -> tuple[int, Any]:
-    assert response.headers["content-type"] == "application/json"
-    assert list(response.json()) == ["error"]
-    return response.status_code, response.json()["error"]
 
 
 # --- answers ----------------------------------------------------------------------------------
@@ -291,212 +260,6 @@ async def test_progress_is_a_sign_of_life(http: httpx.AsyncClient, daemon: Runni
     text = (await asking).text
     assert text.count(": still here\n\n") == 2
     assert json.loads(text.rpartition("data: ")[2])["error"]["code"] == "cancelled"
-
-
-# --- faults -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("is_streamed", [False, True])
-@pytest.mark.parametrize(
-    ("code", "status", "kind", "shown"),
-    [
-        ("bad-request", 400, "invalid_request_error", None),
-        ("context", 400, "invalid_request_error", "context_length_exceeded"),
-        ("model", 404, "invalid_request_error", "model_not_found"),
-        ("memory", 503, "server_error", "out_of_memory"),
-        ("cancelled", 503, "server_error", "cancelled"),
-        ("engine", 500, "server_error", "engine"),
-    ],
-)
-async def test_a_fault_before_the_answer_has_the_status_and_the_code_of_openai(
-    http: httpx.AsyncClient, is_streamed: bool, code: str, status: int, kind: str, shown: str | None
-) -> None:
-    response = await http.post(CHAT, json=say(f"fail {code}", stream=is_streamed))
-    assert failure(response) == (
-        status,
-        {"message": "it failed; try something else", "type": kind, "param": None, "code": shown},
-    )
-
-
-@pytest.mark.parametrize(
-    ("code", "retry"), [("memory", "false"), ("engine", "false"), ("cancelled", None)]
-)
-async def test_clients_are_told_not_to_ask_again_where_that_cannot_help(
-    http: httpx.AsyncClient, code: str, retry: str | None
-) -> None:
-    response = await http.post(CHAT, json=say(f"fail {code}"))
-    assert response.headers.get("x-should-retry") == retry
-
-
-async def test_a_fault_amid_an_answer_ends_the_stream(
-    http: httpx.AsyncClient, daemon: Running
-) -> None:
-    async with http.stream("POST", CHAT, json=say("hold", stream=True)) as response:
-        read = frames(response)
-        assert (await anext(read))["choices"][0]["delta"]["role"] == "assistant"
-        assert (await anext(read))["choices"][0]["delta"] == {"content": "holding"}
-        daemon.service.tickets[0].emit(Failed(code="engine", message="it broke", hint=""))
-        assert [frame async for frame in read] == [
-            {
-                "error": {
-                    "message": "it broke",
-                    "type": "server_error",
-                    "param": None,
-                    "code": "engine",
-                }
-            }
-        ]
-
-
-async def test_a_request_that_is_none_names_what_is_wrong(http: httpx.AsyncClient) -> None:
-    response = await http.post(CHAT, json=say("a", temperature="hot"))
-    assert failure(response) == (
-        400,
-        {
-            "message": "not a valid request: Expected `float | null`, got `str` "
-            "- at `$.temperature`",
-            "type": "invalid_request_error",
-            "param": "temperature",
-            "code": None,
-        },
-    )
-
-
-async def test_a_bug_is_told_and_its_traceback_logged(
-    http: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
-) -> None:
-    status, error = failure(await http.post(CHAT, json=say("bug")))
-    assert (status, error["code"]) == (500, "internal")
-    assert error["message"] == (
-        f"the daemon met a fault of its own: ValueError; its traceback is in {paths.log_file()}"
-    )
-    [record] = [each for each in caplog.records if each.levelno == logging.ERROR]
-    assert record.exc_info
-    assert str(record.exc_info[1]) == "a bug in the service"
-
-
-async def test_a_body_over_the_limit_is_refused(
-    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bodies, "LIMIT", 1 << 20)
-    status, error = failure(await http.post(CHAT, content=b" " * ((1 << 20) + 1)))
-    assert (status, error["message"]) == (413, "the request is larger than 1 MB")
-
-
-# --- cancelling -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("is_streamed", [False, True])
-@pytest.mark.parametrize("is_silent", [False, True])
-async def test_a_client_that_leaves_cancels_its_request(
-    daemon: Running, http: httpx.AsyncClient, is_streamed: bool, is_silent: bool
-) -> None:
-    if is_silent:
-        daemon.service.silent = True
-    asking = asyncio.create_task(http.post(CHAT, json=say("hold", stream=is_streamed)))
-    await until(lambda: daemon.service.snapshot().active == 1)
-    asking.cancel()
-    await until(lambda: daemon.service.outcomes == ["cancelled"])
-    answer = (await http.post(CHAT, json=say("echo next"))).json()
-    assert answer["choices"][0]["message"]["content"] == "next"
-
-
-async def test_a_client_that_leaves_amid_a_stream_cancels_its_request(
-    daemon: Running, http: httpx.AsyncClient
-) -> None:
-    async with http.stream("POST", CHAT, json=say("hold", stream=True)) as response:
-        read = frames(response)
-        [_, _] = [await anext(read), await anext(read)]
-    await until(lambda: daemon.service.outcomes == ["cancelled"])
-
-
-@pytest.mark.parametrize("is_deaf", [False, True])
-async def test_a_stream_ends_with_the_daemon(is_deaf: bool) -> None:
-    async with (
-        running() as here,
-        over_socket() as http,
-        http.stream("POST", CHAT, json=say("hold", stream=True)) as response,
-    ):
-        read = frames(response)
-        [_, _] = [await anext(read), await anext(read)]
-        here.service.deaf = is_deaf
-        here.daemon.stop()
-        [ended] = [frame async for frame in read]
-        here.service.deaf = False
-    assert ended["error"]["message"].startswith("the daemon is stopping")
-
-
-# --- models -----------------------------------------------------------------------------------
-
-
-def pull(name: str) -> Path:
-    path = library.path_of(catalog.MODELS[name])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"")
-    os.utime(path, (1_000, 1_000))
-    return path
-
-
-def listed(name: str, context: int | None = 8192) -> dict[str, Any]:
-    model = {"id": name, "object": "model", "created": 1000, "owned_by": "copydraft"}
-    return model | ({} if context is None else {"context": context})
-
-
-async def test_without_a_model_the_list_is_empty(http: httpx.AsyncClient) -> None:
-    assert (await http.get("/v1/models")).json() == {"object": "list", "data": []}
-
-
-async def test_downloaded_models_are_listed_the_default_first(http: httpx.AsyncClient) -> None:
-    for name in ("qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b", "qwen3.5-4b"):
-        pull(name)
-    assert (await http.get("/v1/models")).json() == {
-        "object": "list",
-        "data": [
-            listed("qwen2.5-coder-1.5b"),
-            listed("qwen2.5-coder-0.5b"),
-            listed("qwen3.5-4b"),
-        ],
-    }
-
-
-async def test_the_context_of_the_loaded_model_is_the_one_it_has(
-    http: httpx.AsyncClient, daemon: Running
-) -> None:
-    path = pull("qwen2.5-coder-1.5b")
-    daemon.service.model = msgspec.structs.replace(MODEL, path=str(path))
-    assert (await http.get("/v1/models")).json()["data"] == [listed("qwen2.5-coder-1.5b", 1024)]
-
-
-async def test_a_model_chosen_by_its_path_is_listed_by_it(tmp_path: Path) -> None:
-    pull("qwen2.5-coder-0.5b")
-    path = tmp_path / "own.gguf"
-    path.write_bytes(b"")
-    os.utime(path, (1_000, 1_000))
-    async with running(model=str(path)), over_socket() as http:
-        assert (await http.get("/v1/models")).json()["data"] == [
-            listed(str(path), None),
-            listed("qwen2.5-coder-0.5b"),
-        ]
-        assert (await http.get(f"/v1/models/{path}")).json() == listed(str(path), None)
-
-
-async def test_one_model_is_told_by_its_name(http: httpx.AsyncClient) -> None:
-    pull("qwen2.5-coder-0.5b")
-    found = (await http.get("/v1/models/Qwen2.5-Coder-0.5B")).json()
-    assert found == listed("qwen2.5-coder-0.5b")
-
-
-@pytest.mark.parametrize("name", ["gpt-4o", "owner/name", "qwen2.5-coder-1.5b"])
-async def test_a_model_that_is_not_here_is_not_found(http: httpx.AsyncClient, name: str) -> None:
-    assert failure(await http.get(f"/v1/models/{name}")) == (
-        404,
-        {
-            "message": f"there is no model {name} here; `copydraft model list` shows all",
-            "type": "invalid_request_error",
-            "param": None,
-            "code": "model_not_found",
-        },
-    )
 
 
 # --- the last answer --------------------------------------------------------------------------
