@@ -68,6 +68,12 @@ async def test_localhost_is_the_same_place(http: httpx.AsyncClient, port: int) -
     assert (await http.get("/v1/models", headers=headers)).status_code == 200
 
 
+async def test_metrics_are_there_for_who_has_the_key(http: httpx.AsyncClient) -> None:
+    assert "copydraft_requests_active 0.0" in (await http.get("/metrics")).text
+    refused = await http.get("/metrics", headers={"Authorization": ""})
+    assert failure(refused) == (401, "invalid_api_key")
+
+
 @pytest.mark.parametrize(
     "given",
     [

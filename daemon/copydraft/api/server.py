@@ -17,6 +17,7 @@ from copydraft.api import faults, logs
 from copydraft.api.agents import AgentsPort
 from copydraft.api.gate import Gate
 from copydraft.api.http_server import HttpServer
+from copydraft.api.metrics import MetricsApi
 from copydraft.api.native import NativeApi
 from copydraft.api.openai import OpenAiApi
 from copydraft.api.web import StatisticsSite
@@ -50,11 +51,12 @@ class Daemon:
         self._api = NativeApi(service, store, self.status, self.stop)
         self._openai = OpenAiApi(service, self._api.desk, self._api.last, config)
         self._site = StatisticsSite(self._api.reading_routes())
-        routes = [*self._api.routes(), *self._openai.routes(), *self._site.routes()]
+        for_agents = [*self._openai.routes(), *MetricsApi(store, self.status).routes()]
+        routes = [*self._api.routes(), *for_agents, *self._site.routes()]
         application = Starlette(routes=routes, exception_handlers=faults.HANDLERS)
         self._gate = Gate(application)
         self._server = HttpServer(self._gate)
-        self._agents = AgentsPort(self._openai.routes(), self._gate)
+        self._agents = AgentsPort(for_agents, self._gate)
 
     async def serve(self) -> bool:
         """Serve until `stop`, then end the requests that run; False if the service hangs on."""
