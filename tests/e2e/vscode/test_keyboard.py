@@ -46,7 +46,7 @@ def seen(installed: install.Installed, vscode_home: Path, shots: Path) -> dict[s
             printed, _ = process.communicate()
     host.end_daemon(home)
     found: dict[str, Any] = json.loads(printed)
-    assert "fault" not in found, found
+    assert "fault" not in found, found["fault"]
     return found
 
 

@@ -1,9 +1,24 @@
 // What a user does in VS Code, as the browser sees it.
 
+const KEY_MS = 3000;
+const MOST_KEYS = 20;
+const VIEW_MS = 300_000;
+
 /** Run a command of that title by the palette. */
 export async function run(page, title) {
-  await page.keyboard.press("F1");
-  await page.locator(".quick-input-box input").fill(`>${title}`);
+  const box = page.locator(".quick-input-box input");
+  for (let keys = 1, open = false; !open; keys++) {
+    // While the focus goes to a view that is still loading, a key reaches nobody.
+    await page.keyboard.press("F1");
+    open = await box.waitFor({ timeout: KEY_MS }).then(
+      () => true,
+      (fault) => {
+        if (keys === MOST_KEYS) throw fault;
+        return false;
+      },
+    );
+  }
+  await box.fill(`>${title}`);
   // Not Enter: the first of them may be another command.
   await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
 }
@@ -55,15 +70,13 @@ export async function setTheme(page, theme, view) {
 
 /** The page of a view, once it has an element like that. */
 export async function viewWith(page, selector) {
-  for (;;) {
-    for (const frame of page.frames())
-      if (
-        await frame
-          .locator(selector)
-          .count()
-          .catch(() => 0)
-      )
-        return frame;
+  const latest = Date.now() + VIEW_MS;
+  while (Date.now() < latest) {
+    for (const frame of page.frames()) {
+      const found = frame.locator(selector).count();
+      if (await found.catch(() => 0)) return frame;
+    }
     await page.waitForTimeout(100);
   }
+  throw new Error(`no view has ${selector} after ${VIEW_MS} ms`);
 }
