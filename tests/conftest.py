@@ -20,6 +20,8 @@ AnsweringModel = Callable[..., Path]
 
 _USERS_VARIABLES = ("COPYDRAFT_", "HIP_", "ROCR_", "HSA_")
 
+_BUILD_THE_EXTENSION = {"installed", "packaged"}
+
 # A job that a shell runs in the background ignores Ctrl-C, and so would all that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -28,6 +30,17 @@ for _name in [name for name in os.environ if name.startswith(("HF_", "HUGGING_FA
     del os.environ[_name]
 os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="copydraft-hub-")
 atexit.register(shutil.rmtree, os.environ["HF_HOME"], ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist's own reads what this one sets
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests one process has to run, one after the other: those of a file, which share
+    fixtures, and all that build the extension, as they do so in one place.
+    """
+    for item in items:
+        assert isinstance(item, pytest.Function)
+        builds = not _BUILD_THE_EXTENSION.isdisjoint(item.fixturenames)
+        item.add_marker(pytest.mark.xdist_group("extension" if builds else item.path.name))
 
 
 @pytest.fixture(autouse=True)

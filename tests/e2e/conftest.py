@@ -16,6 +16,12 @@ from copydraft.api import lifecycle
 
 
 @pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads of one model wait for each other at every layer, and others keep the cores busy."""
+    monkeypatch.setenv("COPYDRAFT_THREADS", "1")
+
+
+@pytest.fixture(autouse=True)
 def runtime_dir(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="copydraft-"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(path))

@@ -47,6 +47,7 @@ def bench(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench
     """Runs the command on two tasks, with wide passes that cost next to nothing."""
     cheap = Calibration({1: 1.0, 64: 1.5}, tie_threshold=0.05)
     monkeypatch.setattr(Engine, "calibrate", lambda *_: cheap)
+    monkeypatch.setenv("COPYDRAFT_THREADS", "1")
     tasks = tmp_path / "tasks.jsonl"
     tasks.write_text(f"{json.dumps(TASK)}\n" * 2)
 

@@ -22,7 +22,7 @@ def place() -> Iterator[Path]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("COPYDRAFT_")}
     names = ("RUNTIME_DIR", "CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME")
     own = {f"XDG_{name}": str(path) for name in names}
-    with subprocess.Popen(STEADY_DAEMON, env=kept | own) as daemon:
+    with subprocess.Popen(STEADY_DAEMON, env=kept | own | {"COPYDRAFT_THREADS": "1"}) as daemon:
         while not (path / "copydraft/daemon.sock").exists():
             assert daemon.poll() is None
             time.sleep(0.01)
