@@ -73,6 +73,15 @@ class Document(NamedTuple):
     tokens: Sequence[int]
 
 
+class Quotation(NamedTuple):
+    """Where an answer quotes an old text and then writes the new one in its place: by a call of an
+    editing tool, or by a search/replace block. These are the tokens before either.
+    """
+
+    before_old: Sequence[int]
+    before_new: Sequence[int]
+
+
 class Draft(NamedTuple):
     """Tokens proposed to follow the text so far, and where they were copied from."""
 

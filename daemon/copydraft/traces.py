@@ -14,7 +14,7 @@ from typing import Annotated, BinaryIO
 import msgspec
 
 from copydraft.errors import DiskProblem
-from copydraft.tokens import Document
+from copydraft.tokens import Document, Quotation
 
 _Tokens = list[Annotated[int, msgspec.Meta(ge=0, lt=2**31)]]
 
@@ -41,6 +41,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     output: Annotated[_Tokens, msgspec.Meta(min_length=1)]
     """The end token included, where the model wrote one."""
     documents: list[Source] = []
+    quotations: list[Quotation] = []
     top8: list[_Tokens] = []
     """The model's likeliest tokens after each token of the output but the last; or none."""
     margins: list[float] = []
@@ -60,6 +61,7 @@ def record(
     kind: str,
     prompt: Sequence[int],
     documents: Sequence[Document],
+    quotations: Sequence[Quotation],
     output: Sequence[int],
     top8: Sequence[Sequence[int]],
     *,
@@ -77,6 +79,7 @@ def record(
             for document in documents
             if document.field != "prompt"
         ],
+        quotations=list(quotations),
         # The last token has nothing after it.
         top8=[list(ids) for ids in top8[1 : len(output)]],
         margins=list(margins),

@@ -62,6 +62,12 @@ class Chat:
         return self.tokenizer.text(self.prepared().prompt)
 
     @property
+    def quotations(self) -> list[tuple[str, str]]:
+        """What stands before an old text and before the new one."""
+        text = self.tokenizer.text
+        return [(text(list(old)), text(list(new))) for old, new in self.prepared().quotations]
+
+    @property
     def documents(self) -> list[tuple[str, str]]:
         """Corpus and text of what is drafted from beside the prompt."""
         *documents, prompt = self.prepared().documents
@@ -99,6 +105,26 @@ def test_messages_tools_calls_and_results_stand_in_the_models_own_template() -> 
         "«<|im_start|>»tool\nx = 1«<|im_end|>»\n"
         "«<|im_start|>»assistant\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("template", "openings"),
+    [
+        (QWEN, ('old":', 'new":')),
+        (TAGS, ("old>", "new>")),
+        (NO_TEMPLATE, ('old":', 'new":')),
+    ],
+)
+def test_a_call_that_quotes_an_old_text_is_expected_to_write_it_anew(
+    template: str, openings: tuple[str, str]
+) -> None:
+    members = {"old": {"type": "string"}, "new": {"type": "string"}}
+    edit = Tool(name="edit", parameters={"type": "object", "properties": members})
+    assert Chat(template, ASK, tools=[READ, edit]).quotations == [openings]
+
+
+def test_without_tools_a_search_block_is_expected_to_be_written_anew() -> None:
+    assert Chat(QWEN, ASK).quotations == [("<<<<<<< SEARCH", "=======")]
 
 
 def test_a_template_without_tools_is_told_of_them_in_words() -> None:

@@ -10,8 +10,9 @@ from copydraft.drafting.candidate import Candidate, magnitude, rivalry
 from copydraft.drafting.corpus import CorpusSearch
 from copydraft.drafting.edit_cursor import EditCursor
 from copydraft.drafting.policy import Policy
+from copydraft.drafting.quoted import QuotedText
 from copydraft.index.session import DEPTH, SessionIndex
-from copydraft.tokens import NO_DRAFT, Document, Draft
+from copydraft.tokens import NO_DRAFT, Document, Draft, Quotation
 
 _FOLLOWED = ("prediction", "region")
 """Corpora whose text the answer is expected to rewrite from start to end."""
@@ -58,11 +59,16 @@ class CopyDrafter:
         search: CorpusSearch | None = None,
         *,
         output: Document = _NOTHING_WRITTEN,
+        quotations: Sequence[Quotation] = (),
     ) -> None:
-        """`output` is what stands right before the first token to be written, if anything does."""
+        """`output` is what stands right before the first token to be written, if anything does.
+
+        `quotations`: how the answer may quote what it then writes anew.
+        """
         self._documents = [*documents, output]
         self._policy = policy
         self._cursors = [EditCursor(d) for d in documents if d.corpus in _FOLLOWED]
+        self._quoted = QuotedText(quotations)
         self._index = SessionIndex(documents, output.tokens)
         self._search = search
         self._tail = list(output.tokens[-DEPTH:])
@@ -77,6 +83,7 @@ class CopyDrafter:
         self._misses = 0 if accepted else self._misses + 1
         for cursor in self._cursors:
             cursor.append(tokens)
+        self._quoted.append(tokens)
         self._index.append(tokens)
         if self._search is not None:
             self._tail = [*self._tail, *tokens][-DEPTH:]
@@ -85,7 +92,8 @@ class CopyDrafter:
         """What each source offers, with what is known only beside the others."""
         if limit <= 0:
             return []
-        cursors = [cursor.candidate(limit) for cursor in self._cursors]
+        quoted = [self._quoted.cursor] if self._quoted.cursor else []
+        cursors = [cursor.candidate(limit) for cursor in (*self._cursors, *quoted)]
         match = suffix.candidate(self._index, self._documents, limit)
         followed = max(cursors, key=lambda cursor: cursor.run, default=None)
         pairs = [(cursor, match) for cursor in cursors]

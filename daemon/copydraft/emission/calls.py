@@ -68,6 +68,14 @@ class CallShape:
             shown = between.join(f"{key}{after_key}{value}" for key, value in pairs)
         return f"{self.before_name}{name}{self.after_name}{shown}{self.after}"
 
+    def around_key(self, key: str) -> tuple[str, str, str]:
+        """What stands before a key, what stands from it on, and how a text behind that begins."""
+        if self.tags is None:
+            return ', "', f'{key}":', ' "x'
+        opening = key + self.tags.after_key
+        shown = opening.rstrip()
+        return self.tags.between, shown, f"{opening[len(shown) :]}x"
+
     @property
     def opening(self) -> str:
         """What every call begins with; "" where that is the JSON object itself, or the name."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from copydraft.protocol import EditFormat
 
 _SHORTEST = 7
+SEARCH_LINE = "<" * _SHORTEST + " SEARCH"
+DIVIDER = "=" * _SHORTEST
 _MARKER_RUN = re.compile(r"^(?:<{7,}|={7,}|>{7,})", re.MULTILINE)
 
 
@@ -38,7 +40,7 @@ class SearchReplaceFormat:
 
     @property
     def search_line(self) -> str:
-        return "<" * self.width + " SEARCH"
+        return "<" * (self.width - _SHORTEST) + SEARCH_LINE
 
     @property
     def divider(self) -> str:

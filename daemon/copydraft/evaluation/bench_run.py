@@ -114,7 +114,9 @@ class Runner:
     def _trace(self, task: EditTask, kind: Kind, output: Sequence[int]) -> Trace:
         """The task as drafters are told of it; `output` is for those that know it."""
         asked = self._task(task, kind)
-        return record(kind, asked.prompt, asked.documents, output, (), repo=task.repo)
+        return record(
+            kind, asked.prompt, asked.documents, asked.quotations, output, (), repo=task.repo
+        )
 
     def _decode(
         self, task: EditTask, kind: Kind, generation: Generation, drafter: Drafter

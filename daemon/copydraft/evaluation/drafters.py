@@ -68,7 +68,12 @@ def copydraft(
         # As in the daemon, where the repository is the workspace. Nothing of this answer is
         # drafted from before the next trace.
         earlier.add(trace.repo, "", trace.output)
-        return CopyDrafter(documents, Policy(experience[kind]), search_of(trace))
+        return CopyDrafter(
+            documents,
+            Policy(experience[kind]),
+            search_of(trace),
+            quotations=trace.quotations,
+        )
 
     return make
 

@@ -79,7 +79,10 @@ def _learn(
             for costs in curves.values():
                 experience = Experience(profile, costs)
                 documents = [*earlier.of(trace.repo), *trace.sources()]
-                drafter = CopyDrafter(documents, Policy(experience), search_of(trace))
+                policy = Policy(experience)
+                drafter = CopyDrafter(
+                    documents, policy, search_of(trace), quotations=trace.quotations
+                )
                 for _ in passes(trace, drafter, len(costs) - 1):
                     pass
                 profile = experience.profile()

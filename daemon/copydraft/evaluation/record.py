@@ -69,7 +69,7 @@ def record(
     def drafter(task: Task, costs: list[float]) -> Drafter:
         if not experiences:
             experiences.append(Experience(profile_of(kind, {}), costs))
-        return CopyDrafter(task.documents, Policy(experiences[0]))
+        return CopyDrafter(task.documents, Policy(experiences[0]), quotations=task.quotations)
 
     done = _recorded(out)
     for number, task in enumerate(tasks, start=1):
@@ -89,6 +89,7 @@ def record(
             kind,
             asked.prompt,
             asked.documents,
+            asked.quotations,
             outcome.tokens,
             outcome.top8,
             repo=task.repo,

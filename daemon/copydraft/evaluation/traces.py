@@ -104,6 +104,7 @@ class Vocabulary:
             prompt=asked.prompt,
             output=[*self._tokenizer.encode("\n".join(calls), special=True), *self._end],
             documents=[Source(d.corpus, d.path, d.field, list(d.tokens)) for d in documents],
+            quotations=asked.quotations,
             repo=task.repo,
             name=f"{task.repo} {task.commit} {task.path}",
         )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from copydraft.emission import calls as emission
+from copydraft.emission import quotations
 from copydraft.emission.calls import (
     HERMES,
     CallShape,
@@ -38,7 +39,7 @@ from copydraft.protocol import (
     Span,
     ToolCall,
 )
-from copydraft.tokens import Document, Tokenizer
+from copydraft.tokens import Document, Quotation, Tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,6 +96,7 @@ class Prepared:
     request: ChatRequest
     prompt: list[int]
     documents: list[Document]
+    quotations: list[Quotation]
     max_tokens: int
     reader: ChatReader
     shape: CallShape
@@ -148,6 +150,7 @@ def prepare(
         request,
         prompt,
         [*documents, Document("session", "", "prompt", prompt)],
+        _quotations(request, called, tokenizer),
         min(request.generation.max_tokens or room, room),
         ChatReader(called if request.tools else None, in_call=bool(opening)),
         called,
@@ -270,6 +273,13 @@ def _printed(
     known.clear()
     known.update(tokens)
     return [Document("session", role, field, tokens[text]) for role, text in changed]
+
+
+def _quotations(request: ChatRequest, shape: CallShape, tokenizer: Tokenizer) -> list[Quotation]:
+    if not request.tools:
+        return quotations.in_blocks(tokenizer)
+    schemas = {tool.name: tool.parameters for tool in request.tools}
+    return quotations.in_calls(shape, schemas, tokenizer)
 
 
 def _without_numbers(text: str) -> str:

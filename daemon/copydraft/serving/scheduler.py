@@ -239,7 +239,7 @@ class Scheduler:
             documents = [*earlier, *task.documents]
             policy = Policy(self._experiences.of(kind, costs))
             if task.lead is None:
-                return CopyDrafter(documents, policy, search)
+                return CopyDrafter(documents, policy, search, quotations=task.quotations)
             return CopyDrafter(documents, policy, search, output=task.lead)
 
         outcome = decode(generation, kind, task, loaded, self._config, job, drafter)
@@ -271,6 +271,7 @@ class Scheduler:
             kind,
             task.prompt,
             task.documents,
+            task.quotations,
             outcome.tokens,
             outcome.top8,
             margins=outcome.margins,

@@ -21,7 +21,7 @@ from copydraft.protocol import (
 )
 from copydraft.serving.loading import Loaded
 from copydraft.serving.sequence import Reader
-from copydraft.tokens import Document
+from copydraft.tokens import Document, Quotation
 from copydraft.workspace.edits import RecentEdit
 
 Question = EditRequest | ExplainRequest | CompleteRequest | ChatRequest
@@ -41,6 +41,8 @@ class Task:
     max_tokens: int
     reader: Reader
     finish: Finish
+    quotations: Sequence[Quotation] = ()
+    """How the answer may quote what it then writes anew."""
     ends: frozenset[int] = frozenset()
     """Tokens that end the answer, beside the model's own."""
     lead: Document | None = None
@@ -121,6 +123,7 @@ def task_of(request: Question, loaded: Loaded, edits: Sequence[RecentEdit] = ())
             max_tokens=said.max_tokens,
             reader=said.reader,
             finish=lambda *parts: chat.finish(said, *parts),
+            quotations=said.quotations,
             spelled=said.spelled,
         )
     file_context = request.generation.file_context or loaded.file_context
