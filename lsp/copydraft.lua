@@ -115,6 +115,38 @@ local function scroll_above(bufnr, row, count)
   end)
 end
 
+--- Virtual lines of a text. Neovim cuts off what is wider than a window: they are broken instead.
+local function virtual_lines(bufnr, texts)
+  local width, found = vim.o.columns, {}
+  in_windows(bufnr, function()
+    local window = api.nvim_get_current_win()
+    local room = api.nvim_win_get_width(window) - vim.fn.getwininfo(window)[1].textoff
+    width = math.max(1, math.min(width, room))
+  end)
+  local function add(text)
+    table.insert(found, { { text == '' and ' ' or text, 'DiffAdd' } })
+  end
+  api.nvim_buf_call(bufnr, function() -- Tabs are as wide as they are there.
+    for _, text in ipairs(texts) do
+      local from, column = 1, 0
+      if vim.fn.strdisplaywidth(text) > width then
+        local at = 1
+        for _, character in ipairs(vim.fn.split(text, [[\zs]])) do
+          local wide = vim.fn.strdisplaywidth(character, column)
+          if column + wide > width and at > from then
+            add(text:sub(from, at - 1))
+            from, column = at, 0
+            wide = vim.fn.strdisplaywidth(character)
+          end
+          at, column = at + #character, column + wide
+        end
+      end
+      add(text:sub(from))
+    end
+  end)
+  return found
+end
+
 --- Show hunks { first, last, lines }, rows counted from the region's first line.
 local function draw(bufnr, edit, hunks)
   local row = region_rows(bufnr, edit)
@@ -136,9 +168,7 @@ local function draw(bufnr, edit, hunks)
     for line = first, last - 1 do
       mark(line, { line_hl_group = 'DiffDelete' })
     end
-    local virtual = vim.tbl_map(function(line)
-      return { { line == '' and ' ' or line, 'DiffAdd' } }
-    end, lines)
+    local virtual = virtual_lines(bufnr, lines)
     if #virtual > 0 then
       -- The line above the region may be in a fold, or not be there.
       local above = last == row

@@ -76,3 +76,18 @@ def test_a_fold_around_the_edit_is_opened(vim: Neovim, file: Path) -> None:
     vim.until_shown(":CopydraftAccept")
     assert vim.screen.count("b = 2") == 2
     assert vim.lua("return vim.fn.foldclosed(2)") == -1
+
+
+def test_a_line_that_is_wider_than_the_narrowest_window_is_seen_whole(
+    vim: Neovim, file: Path
+) -> None:
+    vim.open(file)
+    vim.command("vsplit | vertical resize 30 | set number")
+    vim.command("2CopydraftEdit echo b = '" + "0123456789" * 5 + "é中'\n")
+    vim.until_shown(":CopydraftAccept")
+    assert [row.split("│")[0].rstrip() for row in vim.screen[1:5]] == [
+        "  2 b = 1",
+        "    b = '012345678901234567890",
+        "    12345678901234567890123456",
+        "    789é中'",
+    ]
