@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -163,3 +165,24 @@ def test_the_command_writes_one_json_object_a_line(repository: Repository) -> No
     result = CliRunner().invoke(mine_command, [str(repository.path)])
     tasks = [json.loads(line) for line in result.stdout.splitlines()]
     assert [(task["start"], task["end"]) for task in tasks] == [(31, 70), (31, 70)]
+
+
+@pytest.mark.parametrize(
+    ("out", "told"),
+    [
+        ("/nowhere/x", "cannot write /nowhere/x: No such file or directory"),
+        ("/dev/full", "cannot write: No space left on device"),
+    ],
+)
+def test_what_cannot_be_written_has_its_exit_status(
+    repository: Repository, out: str, told: str
+) -> None:
+    repository.commit("a.py", "".join(LINES))
+    repository.commit("a.py", changed(LINES, 50, "new = 1\n"))
+    done = subprocess.run(
+        [sys.executable, "-m", "copydraft.evaluation", "mine-edits", repository.path, "--out", out],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert (done.stderr.strip().splitlines()[0], done.returncode) == (f"copydraft: {told}", 8)

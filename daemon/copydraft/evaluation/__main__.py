@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import sys
+from typing import Any
 
 import click
 
-from copydraft.errors import CopydraftError
+from copydraft.errors import CopydraftError, DiskProblem
 from copydraft.evaluation.ablation_command import ablation_command
 from copydraft.evaluation.bench import bench_command
 from copydraft.evaluation.commands import (
@@ -18,7 +20,23 @@ from copydraft.evaluation.commands import (
 )
 
 
+class _Group(click.Group):
+    """Tells of an output that cannot be written as of any other fault."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except click.FileError as error:
+            what = f"cannot write {error.ui_filename}: {error.message}"
+            raise DiskProblem(what, "name another --out") from error
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise DiskProblem(f"cannot write: {error.strerror}", "free some space") from error
+
+
 @click.group(
+    cls=_Group,
     commands=[
         replay_command,
         ablation_command,
@@ -26,7 +44,7 @@ from copydraft.evaluation.commands import (
         mine_command,
         record_command,
         learn_command,
-    ]
+    ],
 )
 def main() -> None:
     """Measure drafters without a daemon."""
