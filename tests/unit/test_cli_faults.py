@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -158,8 +159,15 @@ def test_an_instruction_from_a_stdin_that_cannot_be_read_is_refused(stdin: str, 
     assert done.returncode == 2
 
 
-def test_ctrl_c_while_the_command_line_is_imported_is_one_line() -> None:
-    code = """if True:
+@pytest.mark.parametrize("start", ["python -m copydraft", "copydraft"])
+def test_ctrl_c_while_the_command_line_is_imported_is_one_line(start: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, _, function = project["scripts"]["copydraft"].partition(":")
+    ways = {
+        "python -m copydraft": "runpy.run_module('copydraft', run_name='__main__')",
+        "copydraft": f"from {module} import {function}; {function}()",  # as pip's script does it
+    }
+    code = f"""if True:
         import runpy, sys
 
         class CtrlC:
@@ -168,7 +176,7 @@ def test_ctrl_c_while_the_command_line_is_imported_is_one_line() -> None:
                     raise KeyboardInterrupt
 
         sys.meta_path.insert(0, CtrlC())
-        runpy.run_module("copydraft", run_name="__main__")
+        {ways[start]}
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
     assert (done.stderr, done.returncode) == ("copydraft: interrupted\n", 130)
