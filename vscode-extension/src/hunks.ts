@@ -72,7 +72,7 @@ export function followed(
 export interface Merged {
   lines: string[];
   /** For each hunk: lines [at, added) are removed, lines [added, end) are new. */
-  marks: { at: number; added: number; end: number }[];
+  marks: { id: number; at: number; added: number; end: number }[];
 }
 
 export function merged(lines: readonly string[], hunks: readonly Hunk[]): Merged {
@@ -84,7 +84,7 @@ export function merged(lines: readonly string[], hunks: readonly Hunk[]): Merged
     result.lines.push(...lines.slice(hunk.start, hunk.end));
     const added = result.lines.length;
     result.lines.push(...hunk.lines);
-    result.marks.push({ at, added, end: result.lines.length });
+    result.marks.push({ id: hunk.id, at, added, end: result.lines.length });
     done = hunk.end;
   }
   result.lines.push(...lines.slice(done));
@@ -92,12 +92,12 @@ export function merged(lines: readonly string[], hunks: readonly Hunk[]): Merged
 }
 
 /** Where the hunks' new lines [at, end) are in the text with all of them made. */
-export function places(hunks: readonly Hunk[]): { at: number; end: number }[] {
+export function places(hunks: readonly Hunk[]): { id: number; at: number; end: number }[] {
   let shift = 0;
-  return hunks.map(({ start, end, lines }) => {
+  return hunks.map(({ id, start, end, lines }) => {
     const at = start + shift;
     shift += lines.length - (end - start);
-    return { at, end: at + lines.length };
+    return { id, at, end: at + lines.length };
   });
 }
 

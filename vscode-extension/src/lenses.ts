@@ -24,11 +24,10 @@ export function previewLenses(session: EditSession, { marks }: Merged): vscode.C
     lens(top, said(session), "copydraft.openDiff", id),
   );
   if (ready && marks.length > 1)
-    session.hunks.forEach((hunk, index) => {
-      const line = marks[index]?.at ?? 0;
-      lenses.push(lens(line, "$(check) Accept", "copydraft.acceptHunk", id, hunk.id));
-      lenses.push(lens(line, "$(close) Reject", "copydraft.rejectHunk", id, hunk.id));
-    });
+    for (const { id: hunk, at } of marks) {
+      lenses.push(lens(at, "$(check) Accept", "copydraft.acceptHunk", id, hunk));
+      lenses.push(lens(at, "$(close) Reject", "copydraft.rejectHunk", id, hunk));
+    }
   return lenses;
 }
 

@@ -161,10 +161,10 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
 
   /** The hunk at a line of a preview, of the edited text or of its document; -1: none. */
   hunkAt(session: EditSession, document: vscode.TextDocument, line: number): number {
-    const index = this.rowsOf(session, document).findIndex(
+    const found = this.rowsOf(session, document).find(
       ({ at, end }) => at <= line && line < Math.max(end, at + 1),
     );
-    return session.hunks[index]?.id ?? -1;
+    return found?.id ?? -1;
   }
 
   /** The first line of the hunk before or after a line, in those same documents. */
@@ -202,10 +202,11 @@ export class Previews implements vscode.Disposable, vscode.TextDocumentContentPr
   private rowsOf(
     session: EditSession,
     { uri }: vscode.TextDocument,
-  ): readonly { at: number; end: number }[] {
+  ): readonly { id: number; at: number; end: number }[] {
+    // A preview shows the hunks of a moment before: by now some may be decided.
     if (uri.scheme === PREVIEW) return this.views.get(session.id)?.merged.marks ?? [];
     if (uri.scheme === PROPOSED) return places(session.hunks);
-    return session.hunks.map(({ start, end }) => ({ at: start, end }));
+    return session.hunks.map(({ id, start, end }) => ({ id, at: start, end }));
   }
 
   private about(document: vscode.TextDocument): View[] {

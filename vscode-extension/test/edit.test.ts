@@ -123,6 +123,16 @@ test("a hunk is rejected alone, the rest can be accepted", async () => {
   assert.equal(document.getText(), "a = 1\nb = 2\nc = 3\nd = 4\nnew = 0\ne = 50\n");
 });
 
+test("a key that is pressed twice does not accept what takes the hunk's place", async () => {
+  const { document } = await open(TEXT);
+  await edit(document, [0, 5], writing(NEW));
+  const editor = await preview(MERGED);
+  editor.selection = new vscode.Selection(1, 0, 1, 0);
+  await command("copydraft.acceptHunk");
+  await command("copydraft.acceptHunk");
+  assert.equal(document.getText(), "a = 1\nb = 20\nc = 3\nd = 4\ne = 5\n");
+});
+
 test("code lenses accept and reject every hunk", async () => {
   const { document } = await open(TEXT);
   await edit(document, [0, 5], writing(NEW));

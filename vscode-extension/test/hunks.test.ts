@@ -57,15 +57,15 @@ test("removed lines stand before added ones in the merged text", () => {
   const found = hunks(edit([1, 0], [2, 0], "X\nY\n"));
   assert.deepEqual(merged(LINES, found), {
     lines: ["a", "b", "X", "Y", "c", "d", "e", ""],
-    marks: [{ at: 1, added: 2, end: 4 }],
+    marks: [{ id: 0, at: 1, added: 2, end: 4 }],
   });
 });
 
 test("new lines are found in the text with all hunks made", () => {
   const found = hunks(edit([0, 0], [1, 0], "X\nY\nZ\n"), edit([3, 0], [4, 0], ""));
   assert.deepEqual(places(found), [
-    { at: 0, end: 3 },
-    { at: 5, end: 5 },
+    { id: 0, at: 0, end: 3 },
+    { id: 1, at: 5, end: 5 },
   ]);
 });
 
