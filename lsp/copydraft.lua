@@ -273,7 +273,7 @@ local function start_edit(bufnr, first, last, instruction)
   vim.ui.input({ prompt = ('Edit lines %d to %d: '):format(first + 1, last) }, function(given)
     if not given or given == '' then
       cancel_request(reading)
-    elseif api.nvim_buf_get_changedtick(bufnr) ~= tick then
+    elseif not api.nvim_buf_is_valid(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
       say_changed()
     else
       edit_lines(bufnr, first, last, given)
@@ -495,10 +495,14 @@ on('OptionSet', function()
   end
 end, 'fileformat')
 
-on('BufUnload', function(event)
+-- When a file was read again, marks are in the rows of before, whatever stands there now.
+on({ 'BufUnload', 'FileChangedShellPost' }, function(event)
   if state.edits[event.buf] then
     cancel_request(state.edits[event.buf])
     forget(event.buf)
+    if event.event == 'FileChangedShellPost' then
+      say_changed()
+    end
   end
 end)
 

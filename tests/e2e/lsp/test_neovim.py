@@ -133,6 +133,30 @@ def test_text_typed_inside_refuses_it(vim: Neovim, file: Path) -> None:
     assert vim.lines == ["a = 1", "b = 1x", "c = 1"]
 
 
+def test_an_equal_line_is_not_taken_for_the_one_before_a_file_was_read_again(
+    vim: Neovim, file: Path
+) -> None:
+    file.write_bytes(b"x = 0\nx = 1\n")
+    vim.open(file)
+    vim.command("2CopydraftEdit echo x = 2\n")
+    vim.until_shown(":CopydraftAccept")
+    file.write_bytes(b"y = 0\nx = 1\nx = 0\nx = 1\n")
+    vim.command("set autoread | checktime")
+    vim.until_shown("was changed meanwhile")
+    assert vim.preview == ([], [])
+    vim.command("CopydraftAccept")
+    assert vim.lines == ["y = 0", "x = 1", "x = 0", "x = 1"]
+
+
+def test_a_buffer_may_go_while_its_instruction_is_asked_for(vim: Neovim, file: Path) -> None:
+    vim.open(file)
+    vim.lua("vim.ui.input = function(_, take) given = take end")
+    vim.command("2CopydraftEdit")
+    vim.command("bwipeout")
+    vim.lua("given('echo b = 2')")
+    vim.until_shown("was changed meanwhile")
+
+
 @pytest.mark.parametrize(
     ("keys", "left"),
     [("2Gdd", ["x = 1", "x = 1"]), ("2GOx = 1<Esc>3Gdd", ["x = 1", "x = 1", "x = 1"])],
