@@ -118,11 +118,10 @@ end
 --- Virtual lines of a text. Neovim cuts off what is wider than a window: they are broken instead.
 local function virtual_lines(bufnr, texts)
   local width, found = vim.o.columns, {}
-  in_windows(bufnr, function()
-    local window = api.nvim_get_current_win()
-    local room = api.nvim_win_get_width(window) - vim.fn.getwininfo(window)[1].textoff
-    width = math.max(1, math.min(width, room))
-  end)
+  for _, window in ipairs(vim.fn.win_findbuf(bufnr)) do
+    local shown = vim.fn.getwininfo(window)[1]
+    width = math.max(1, math.min(width, shown.width - shown.textoff))
+  end
   local function add(text)
     table.insert(found, { { text == '' and ' ' or text, 'DiffAdd' } })
   end
