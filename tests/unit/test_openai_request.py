@@ -314,6 +314,24 @@ def test_what_changes_nothing_is_not_refused(fields: dict[str, Any]) -> None:
     assert chat(**fields) == chat()
 
 
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        (rb"cut \ud83d", "cut \ufffd"),
+        (rb"\ude00 cut", "\ufffd cut"),
+        (rb"\uD83D\n", "\ufffd\n"),
+        (rb"\ud83d\ud83d\ude00", "\ufffd\N{GRINNING FACE}"),
+        (rb"\\ud83d", r"\ud83d"),
+    ],
+)
+def test_half_a_surrogate_pair_is_read_as_the_replacement_character(sent: bytes, read: str) -> None:
+    """Agents in JavaScript send one where they cut a long tool's result amid an emoji."""
+    content = b'{"messages": [{"role": "user", "content": "' + sent + b'"}]}'
+    request = openai_request.chat(content, Headers({})).request
+    assert isinstance(request, ChatRequest)
+    assert request.messages[0].content == read
+
+
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"messages": ' + b"[" * 1_000_000])
 def test_what_is_no_request_is_refused(content: bytes) -> None:
     with pytest.raises(BadRequest, match="not a valid request"):

@@ -40,6 +40,12 @@ _LONGEST_AGENT = 64
 _SEEDS = 2**32
 _PLACE = re.compile(r" - at `\$\.?([^`]*)`\Z")
 """Where msgspec says that something is wrong."""
+_ESCAPE = re.compile(
+    rb"\\(?:u[Dd][89ABab]..\\u[Dd][C-Fc-f]..|(?P<half>u[Dd][89A-Fa-f][0-9A-Fa-f]{2})|.)", re.DOTALL
+)
+"""In JSON; `half` is a surrogate without its other half."""
+_SURROGATE = re.compile(rb"\\u[Dd][89A-Fa-f]")
+"""Few requests have one: they alone take the time to look at every escape."""
 
 B = TypeVar("B", bound=Body)
 
@@ -112,11 +118,18 @@ def agent_of(headers: Headers) -> str:
 
 
 def _decoded(content: bytes, kind: type[B]) -> B:
+    if _SURROGATE.search(content):
+        content = _ESCAPE.sub(_whole, content)
     try:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
         place = _PLACE.search(str(error))
         raise BadParameter(place[1] if place else "", f"not a valid request: {error}") from error
+
+
+def _whole(escape: re.Match[bytes]) -> bytes:
+    """JavaScript cuts texts amid a pair of surrogates: half of one is in no other text."""
+    return rb"\ufffd" if escape["half"] else escape[0]
 
 
 def _refuse_unsupported(body: Body) -> None:
