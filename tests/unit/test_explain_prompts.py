@@ -80,6 +80,10 @@ def test_an_explanation_cut_off_by_the_limit_still_explains() -> None:
     assert finished("It returns", "length").text == "It returns"
 
 
+def test_an_answer_that_only_looks_like_the_start_of_thinking_is_kept() -> None:
+    assert finished("\n<").text == "<"
+
+
 @pytest.mark.parametrize("answer", ["", " \n", "<think>\nLet me see"])
 def test_an_answer_that_says_nothing_is_refused(answer: str) -> None:
     with pytest.raises(AnswerRefused, match="answer is empty"):

@@ -144,7 +144,7 @@ def finish(
             "the model repeated itself without end",
             "ask about fewer lines, or with a larger model",
         )
-    start = start_of_answer(answer)
+    start = start_of_answer(answer, ended=True)
     text = answer[start:].rstrip()
     if not text:
         raise AnswerRefused("the model's answer is empty", "ask again in other words")
