@@ -12,8 +12,9 @@ from copydraft import devices
 from copydraft.config import Config
 from copydraft.engine import llama
 from copydraft.engine.cost import Calibration
-from copydraft.engine.engine import Engine
+from copydraft.engine.engine import SNAPSHOTS, Engine
 from copydraft.errors import Cancelled, OutOfMemory
+from copydraft.models.gguf import memory_needed, read_metadata
 from copydraft.serving import loading
 
 MB = 1024 * 1024
@@ -52,6 +53,23 @@ def test_a_model_that_does_not_fit_on_the_card_says_how_many_layers_do(
     with pytest.raises(OutOfMemory) as caught:
         load(dense_model, Config(), Costs(), [])
     assert "`gpu_layers` to at most 0" in caught.value.hint
+
+
+def test_kept_prompts_take_no_more_than_the_model_leaves(
+    dense_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = memory_needed(read_metadata(dense_model), 512, rollback=SNAPSHOTS)
+    monkeypatch.setattr(devices, "available_memory", lambda: needed + 3 * MB)
+    asked: list[int] = []
+
+    def build_nothing(*_: object, prefix_bytes: int, **__: object) -> None:
+        asked.append(prefix_bytes)
+        raise Cancelled("enough is known")
+
+    monkeypatch.setattr(loading, "Engine", build_nothing)
+    with pytest.raises(Cancelled):
+        load(dense_model, Config(context=512, gpu_layers=0), Costs(), [])
+    assert asked == [3 * MB]
 
 
 def test_weights_that_no_memory_was_left_for_are_no_fault_of_the_file(

@@ -88,14 +88,15 @@ def load(
     metadata = read_metadata(path)
     on_card = can_offload() and config.gpu_layers != 0
     context = min(context_for(config, on_card=on_card), metadata.context_length)
-    _check_fit(metadata, context, config.gpu_layers if on_card else 0)
+    gpu_layers = config.gpu_layers if on_card else 0
+    _check_fit(metadata, context, gpu_layers)
     threads = config.threads or devices.physical_cores()
     engine = Engine(
         path,
         context=context,
         threads=threads,
         gpu_layers=config.gpu_layers,
-        prefix_bytes=min(_PREFIX_BYTES, devices.total_memory() // _PREFIX_SHARE),
+        prefix_bytes=_prefix_bytes(metadata, context, gpu_layers),
         progress=progress,
     )
     device = engine.model.device
@@ -181,7 +182,7 @@ def _check_fit(metadata: ModelMetadata, context: int, gpu_layers: int) -> None:
             # A card of another maker, whose memory the kernel does not tell.
             return
         free = on_card
-        layers = metadata.block_count if gpu_layers < 0 else min(gpu_layers, metadata.block_count)
+        layers = _layers_on_card(metadata, gpu_layers)
         most = metadata.block_count * free // needed
         needed = needed * layers // metadata.block_count
         hint = f"{catalog.what_fits(free, context)}, or set `gpu_layers` to at most {most}"
@@ -192,3 +193,15 @@ def _check_fit(metadata: ModelMetadata, context: int, gpu_layers: int) -> None:
         f"{free / 1e9:.1f} GB are free",
         hint,
     )
+
+
+def _prefix_bytes(metadata: ModelMetadata, context: int, gpu_layers: int) -> int:
+    """What kept prompts may take: they go without before the model does."""
+    needed = memory_needed(metadata, context, rollback=SNAPSHOTS)
+    beside_card = metadata.block_count - _layers_on_card(metadata, gpu_layers)
+    left = devices.available_memory() - needed * beside_card // metadata.block_count
+    return max(0, min(_PREFIX_BYTES, devices.total_memory() // _PREFIX_SHARE, left))
+
+
+def _layers_on_card(metadata: ModelMetadata, gpu_layers: int) -> int:
+    return metadata.block_count if gpu_layers < 0 else min(gpu_layers, metadata.block_count)
