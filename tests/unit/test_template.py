@@ -88,6 +88,15 @@ def test_a_dropped_system_message_goes_in_front_of_the_users() -> None:
     assert rendered(template, SYSTEM, USER) == "U:Be brief.\n\nHello\nA:"
 
 
+def test_an_answer_that_speaks_of_the_end_of_thinking_stays_whole() -> None:
+    """Templates of models that think cut answers there."""
+    template = ChatTemplate(
+        "{% for m in messages %}{{ m.content.split('</think>')[-1] }}{% endfor %}"
+    )
+    answer = Message("assistant", "`</think>` ends it")
+    assert rendered(template, answer) == "`</think>` ends it"
+
+
 def test_a_template_that_drops_the_question_is_an_error() -> None:
     with pytest.raises(ModelProblem, match="drops part of the request"):
         rendered(ChatTemplate("A:"), USER)

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from copydraft.errors import ModelProblem
+from copydraft.prompts.thinking import THOUGHT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +59,7 @@ class Marks:
     def __init__(self, special_texts: frozenset[str]) -> None:
         self._specials = [text for text in special_texts if text]
         self._key = secrets.token_hex(8)
+        self._thought = f"{self._key}t"
         self._wrapped = 0
         self._wanted: set[str] = set()
 
@@ -68,7 +70,9 @@ class Marks:
         if not core:
             return text
         start = text.index(core)
-        wrapped = f"{text[:start]}{self._wrap(core)}{text[start + len(core) :]}"
+        # Templates cut answers where thinking ends; what is here only speaks of it.
+        shown = core.replace(THOUGHT, self._thought)
+        wrapped = f"{text[:start]}{self._wrap(shown)}{text[start + len(core) :]}"
         if not may_drop:
             self._wanted.add(str(self._wrapped))
         return wrapped
@@ -98,7 +102,8 @@ class Marks:
         seen = set()
         at = 0
         for match in re.finditer(rf"{self._key}x(\d+)x(.*?){self._key}x\1x", rendered, re.DOTALL):
-            pieces += [Piece(rendered[at : match.start()], markup=True), Piece(match[2], False)]
+            text = match[2].replace(self._thought, THOUGHT)
+            pieces += [Piece(rendered[at : match.start()], markup=True), Piece(text, False)]
             seen.add(match[1])
             at = match.end()
         if not self._wanted <= seen:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_THINKING, _THOUGHT = "<think>", "</think>"
+_THINKING, THOUGHT = "<think>", "</think>"
 
 
 def start_of_answer(text: str, *, ended: bool = False) -> int:
@@ -12,8 +12,8 @@ def start_of_answer(text: str, *, ended: bool = False) -> int:
     """
     start = _first_visible(text, 0)
     if text.startswith(_THINKING, start):
-        end = text.find(_THOUGHT, start)
-        return len(text) if end < 0 else _first_visible(text, end + len(_THOUGHT))
+        end = text.find(THOUGHT, start)
+        return len(text) if end < 0 else _first_visible(text, end + len(THOUGHT))
     return len(text) if not ended and _THINKING.startswith(text[start:]) else start
 
 
