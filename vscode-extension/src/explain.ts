@@ -94,6 +94,8 @@ class Panel implements vscode.Disposable {
   private progress = "";
   private timer: NodeJS.Timeout | undefined;
   private gone = false;
+  /** Whether the page listens; until then, VS Code keeps messages, and with them what sent them. */
+  private loaded = false;
 
   constructor(
     private readonly server: Server,
@@ -119,6 +121,7 @@ class Panel implements vscode.Disposable {
     });
     this.view.onDidDispose(() => {
       this.gone = true;
+      this.loaded = false;
       this.followed.dispose();
       this.running?.cancel();
       clearTimeout(this.timer);
@@ -197,7 +200,7 @@ class Panel implements vscode.Disposable {
   private show(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    if (this.gone) return;
+    if (!this.loaded) return;
     const { document, start, end } = this.target;
     const lines = end - start === 1 ? `line ${start + 1}` : `lines ${start + 1}–${end}`;
     void this.view.webview.postMessage({
@@ -220,6 +223,7 @@ class Panel implements vscode.Disposable {
   private hear(said: Said): void {
     switch (said.type) {
       case "ready":
+        this.loaded = true;
         this.show();
         break;
       case "stop":

@@ -216,7 +216,11 @@ export class FakePage {
   readonly onDidDispose = this.ends.event;
   readonly webview = {
     cspSource: "",
-    onDidReceiveMessage: this.messages.event,
+    onDidReceiveMessage: (listener: (message: object) => unknown) => {
+      const heard = this.messages.event(listener);
+      this.say({ type: "ready" });
+      return heard;
+    },
     asWebviewUri: (uri: vscode.Uri) => uri,
     postMessage: (message: typeof this.shown) => {
       this.shown = message;
