@@ -134,7 +134,14 @@ def prepare(
     if request.must_call:
         only = request.tools[0].name if len(request.tools) == 1 else ""
         opening = called.opening_for(only).lstrip()
-        pieces[-1] = Piece(pieces[-1].text + opening, markup=True)
+        # The name is a client's: it may spell control tokens.
+        start = len(called.before_name.lstrip())
+        end = start + len(only)
+        pieces += [
+            Piece(opening[:start], markup=True),
+            Piece(opening[start:end], markup=False),
+            Piece(opening[end:], markup=True),
+        ]
     prompt = encode_pieces(pieces, tokenizer)
     room = context - len(prompt)
     if room < _LEAST_ROOM:
@@ -170,7 +177,7 @@ def finish(
     """Text and calls in the raw `answer`."""
     opening = prepared.opening
     answer = opening + answer
-    text = answer[start_of_answer(answer) :]
+    text = answer[start_of_answer(answer, ended=True) :]
     calls: Sequence[emission.Call] = ()
     if prepared.request.tools:
         schemas = {tool.name: tool.parameters for tool in prepared.request.tools}
