@@ -13,20 +13,23 @@ from collections.abc import Sequence
 from copydraft.drafting.edit_cursor import EditCursor
 from copydraft.tokens import Document, Quotation
 
-_SHORTEST = 4
-"""Tokens of a quotation that is worth following."""
+_SHORTEST = 16
+"""Tokens of a quotation that is worth following: a shorter one may be a path or a name."""
 
 
 class QuotedText:
     """Reads the answer, and has a cursor while a quoted text is written anew."""
 
     def __init__(self, quotations: Sequence[Quotation]) -> None:
-        self._old_before = defaultdict(set)
+        self._old_before: defaultdict[tuple[int, ...], set[tuple[int, ...]]] = defaultdict(set)
         """What may have opened the old text, by what opens the new one."""
+        self._openings: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
+        """By their last token, the longer ones first."""
         for quotation in quotations:
             self._old_before[tuple(quotation.before_new)].add(tuple(quotation.before_old))
-        openings = {tuple(tokens) for quotation in quotations for tokens in quotation}
-        self._openings = sorted((o for o in openings if o), key=len, reverse=True)
+        openings = {tuple(tokens) for quotation in quotations for tokens in quotation if tokens}
+        for opening in sorted(openings, key=len, reverse=True):
+            self._openings[opening[-1]].append(opening)
         self._output: list[int] = []
         self._opened: tuple[int, ...] = ()
         """The latest opening, and where the text behind it begins."""
@@ -45,13 +48,10 @@ class QuotedText:
 
     def _opening(self) -> tuple[int, ...]:
         """The opening that the output ends with; () if none."""
-        for opening in self._openings:
-            if opening[-1] == self._output[-1] and self._ends_with(opening):
+        for opening in self._openings.get(self._output[-1], ()):
+            if tuple(self._output[-len(opening) :]) == opening:
                 return opening
         return ()
-
-    def _ends_with(self, opening: tuple[int, ...]) -> bool:
-        return tuple(self._output[-len(opening) :]) == opening
 
     def _open(self, opening: tuple[int, ...]) -> None:
         quoted = self._output[self._start : -len(opening)]
