@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 
 from copydraft.api import openai_request
 from copydraft.api.openai_bodies import ChatBody
-from copydraft.api.openai_faults import error_of
+from copydraft.api.openai_faults import BadParameter, error_of
 from copydraft.api.openai_request import Wanted
 from copydraft.errors import BadRequest
 from copydraft.protocol import (
@@ -162,6 +162,20 @@ def test_a_call_can_be_wanted(choice: Any, offered: list[str]) -> None:
 def test_a_wanted_tool_has_to_be_there(tools: list[Any], choice: Any) -> None:
     with pytest.raises(BadRequest, match="wants a tool that is not among"):
         chat(tools=tools, tool_choice=choice)
+
+
+@pytest.mark.parametrize("inner", ["properties", "anyOf"])
+def test_parameters_that_chat_templates_cannot_walk_are_refused(inner: str) -> None:
+    def tool(levels: int) -> dict[str, Any]:
+        schema: dict[str, Any] = {}
+        for _ in range(levels - 1):
+            schema = {inner: [schema]} if inner == "anyOf" else {inner: schema}
+        return {"type": "function", "function": {"name": "edit", "parameters": schema}}
+
+    assert len(chat_request(tools=[tool(50)]).tools) == 1
+    with pytest.raises(BadParameter, match=r"'edit' are nested too deeply") as refused:
+        chat(tools=[tool(400)])
+    assert refused.value.param == "tools[0].function.parameters"
 
 
 @pytest.mark.parametrize("choice", ["any", {"type": "allowed_tools"}])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import secrets
 from pathlib import PurePath
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from starlette.datastructures import Headers
@@ -38,6 +38,8 @@ WORKSPACE_HEADER = "X-Copydraft-Workspace"
 
 _LONGEST_AGENT = 64
 _SEEDS = 2**32
+_DEEPEST = 100
+"""Levels of a tool's JSON schema; chat templates walk it by recursion."""
 _PLACE = re.compile(r" - at `\$\.?([^`]*)`\Z")
 """Where msgspec says that something is wrong."""
 _ESCAPE = re.compile(
@@ -219,6 +221,12 @@ def _tools(body: ChatBody) -> list[Tool]:
                 "use functions",
             )
         function = tool.function
+        if _is_deep(function.parameters or {}):
+            raise BadParameter(
+                f"tools[{at}].function.parameters",
+                f"the parameters of the tool {function.name!r} are nested too deeply",
+                f"use {_DEEPEST} levels at most",
+            )
         tools.append(
             Tool(
                 name=function.name,
@@ -227,6 +235,14 @@ def _tools(body: ChatBody) -> list[Tool]:
             )
         )
     return tools
+
+
+def _is_deep(schema: dict[str, Any]) -> bool:
+    level: list[dict[str, Any] | list[Any]] = [schema]
+    for _ in range(_DEEPEST):
+        members = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [one for each in members for one in each if isinstance(one, dict | list)]
+    return bool(level)
 
 
 def _generation(body: Body, headers: Headers, most: int | None) -> Generation:
