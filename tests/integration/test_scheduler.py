@@ -33,7 +33,9 @@ from copydraft.protocol import (
     Sampling,
 )
 from copydraft.serving import loading, scheduler
+from copydraft.serving.sequence import ActiveSequence
 from copydraft.serving.service import ServingStatus
+from copydraft.serving.workspaces import Workspaces
 from copydraft.tokens import Document
 from tests.fixtures.serving import ANSWER, OPENING, Serving
 
@@ -178,6 +180,34 @@ def test_a_model_that_is_not_there_fails_the_request_alone(serving: Serving) -> 
     assert serving.edit().edit().text
 
 
+def test_after_a_bug_the_next_request_gets_a_fresh_model(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = serving.edit().edit().text
+
+    def broken(*_: object) -> None:
+        raise ValueError("a bug")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ActiveSequence, "take", broken)
+        assert serving.edit().failure().message == "copydraft has a bug"
+    assert serving.scheduler.snapshot().model is None
+    assert serving.edit().edit().text == first
+
+
+def test_a_model_whose_index_cannot_begin_is_let_go(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("a bug")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Workspaces, "load", broken)
+        assert serving.edit().failure().message == "copydraft has a bug"
+    assert serving.scheduler.snapshot().model is None
+    assert serving.edit().edit().text
+
+
 def test_an_answer_that_is_no_edit_is_refused_with_what_was_written(
     serving: Serving, answering_model: Callable[..., Path]
 ) -> None:
@@ -205,7 +235,9 @@ def test_an_answer_is_drafted_from_in_its_workspace_alone(
 ) -> None:
     given: list[list[str]] = []
 
-    def noted(documents: Sequence[Document], policy: Policy, _: object) -> CopyDrafter:
+    def noted(
+        documents: Sequence[Document], policy: Policy, *_: object, **__: object
+    ) -> CopyDrafter:
         given.append([document.field for document in documents])
         return CopyDrafter(documents, policy)
 

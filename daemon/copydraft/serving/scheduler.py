@@ -168,6 +168,8 @@ class Scheduler:
                 last = self._failure(job, error)
             except Exception:
                 _log.exception("a request failed: this is a bug")
+                # What the model's memory holds by now is not known.
+                self._unload()
                 last = Failed.of(CopydraftError("copydraft has a bug", "see the log"))
             with self._changed:
                 self._active = None
@@ -306,10 +308,11 @@ class Scheduler:
             return not job.cancelled.is_set()
 
         loaded = loading.load(path, self._config, self._costs, progress, tell)
+        with self._changed:
+            self._loaded = loaded
         if self._config.index:
             self._workspaces.load(path, escaped=loaded.escapes_calls)
         with self._changed:
-            self._loaded = loaded
             if job.cancelled.is_set() or job.gave_way:
                 raise Cancelled("the request was cancelled")
         return loaded
