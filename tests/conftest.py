@@ -39,6 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         assert isinstance(item, pytest.Function)
+        if item.get_closest_marker("xdist_group"):
+            continue
         builds = not _BUILD_THE_EXTENSION.isdisjoint(item.fixturenames)
         item.add_marker(pytest.mark.xdist_group("extension" if builds else item.path.name))
 

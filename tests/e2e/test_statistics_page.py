@@ -46,6 +46,7 @@ async def look(installed: install.Installed, url: str, picture: Path) -> Any:
     return json.loads(output)
 
 
+@pytest.mark.xdist_group("extension")  # the browser's scripts are in one place
 @pytest.mark.timeout(900)  # the first time, the browser is installed
 async def test_the_page_shows_where_the_last_answer_came_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -6,6 +6,7 @@ by `host/`, whose digest names the directory. The first time takes about a minut
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -48,20 +49,23 @@ def missing() -> str:
 
 
 def install() -> Installed:
-    """Bring all of it here; a second call finds it.
+    """Bring all of it here; a second call finds it, and waits for a first one that goes on.
 
     Raises:
         subprocess.CalledProcessError: pip, npm or apt-get failed; what they say is on stderr.
     """
     digest = hashlib.sha256(b"".join(pin.read_bytes() for pin in _PINS) + _NODE.encode())
     root = _CACHE / digest.hexdigest()[:12]
-    if not (root / "ready").exists():
-        shutil.rmtree(root, ignore_errors=True)
-        root.mkdir(parents=True)
-        _install_node(root)
-        _install_code_server(root)
-        (root / "ready").touch()
-    return Installed(root, root / "bin/node", _browser())
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    with (_CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (root / "ready").exists():
+            shutil.rmtree(root, ignore_errors=True)
+            root.mkdir()
+            _install_node(root)
+            _install_code_server(root)
+            (root / "ready").touch()
+        return Installed(root, root / "bin/node", _browser())
 
 
 def build_extension() -> None:
